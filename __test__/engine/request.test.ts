@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import { chatGeneration, chatInput, promptGeneration, samplingOf } from "../../ts/engine/request.js";
+import type { GenerateRequest } from "../../ts/engine/types.js";
+import type { RenderedChat } from "../../ts/native.js";
+
+const RENDERED: RenderedChat = {
+  prompt: "<user>Hi",
+  format: "fake",
+  usedFallback: false,
+  stops: ["<end>"],
+  thinkingEnds: [],
+  thinkingOpen: false,
+  preservedTokens: ["<tool>"],
+  supportsThinking: false,
+  grammarLazy: false,
+};
+const MESSAGES = [{ role: "user", content: "Hi" }] as const;
+const TOOL = { type: "function", function: { name: "look" } } as const;
+
+describe("sampling options", () => {
+  const all = {
+    maxTokens: 5,
+    minTokens: 1,
+    temperature: 0,
+    topP: 0.9,
+    topK: 0,
+    minP: 0.05,
+    typicalP: 1,
+    repetitionPenalty: 1.1,
+    frequencyPenalty: 0,
+    presencePenalty: 0.5,
+    penaltyWindow: 64,
+    seed: 0,
+    dryMultiplier: 0.8,
+    xtcProbability: 0.1,
+    mirostat: 2,
+    logitBias: [{ token: 1, bias: -1 }],
+    logprobs: 3,
+    grammar: 'root ::= "a"',
+    ignoreEos: false,
+  } as const;
+
+  it("all reach the addon, zeros and false included", () => {
+    expect(promptGeneration({ ...all, logitBias: [...all.logitBias], prompt: "x" })).toEqual({
+      ...all,
+      prompt: "x",
+      parseSpecial: false,
+      stops: [],
+    });
+  });
+
+  it("what is not set is not sent, so that the engine's default applies", () => {
+    expect(samplingOf({ temperature: undefined, topP: null, seed: 3 })).toEqual({ seed: 3 });
+  });
+
+  it("what is not a sampling option is not sent", () => {
+    expect(samplingOf({ user: "x", stream: true, temperature: 1 } as object)).toEqual({ temperature: 1 });
+  });
+});
+
+describe("a chat", () => {
+  it("is rendered by the template and then generated with the template's stops", () => {
+    const request: GenerateRequest = { messages: MESSAGES, stop: ["\n"] };
+    expect(chatInput(request)).toEqual({
+      messagesJson: '[{"role":"user","content":"Hi"}]',
+      addGenerationPrompt: true,
+    });
+    expect(chatGeneration(request, RENDERED)).toEqual({
+      prompt: "<user>Hi",
+      parseSpecial: true,
+      stops: ["\n", "<end>"],
+      preservedTokens: ["<tool>"],
+    });
+  });
+
+  it("tells the engine where reasoning starts and ends", () => {
+    const rendered = {
+      ...RENDERED,
+      thinkingStart: "<think>",
+      thinkingEnds: ["</think>"],
+      thinkingOpen: true,
+    };
+    expect(chatGeneration({ messages: MESSAGES }, rendered).thinking).toEqual({
+      start: "<think>",
+      ends: ["</think>"],
+      open: true,
+    });
+  });
+
+  it("hands tools to the template, and their choice only with them", () => {
+    expect(chatInput({ messages: MESSAGES, tools: [TOOL], toolChoice: "auto" })).toMatchObject({
+      toolsJson: JSON.stringify([TOOL]),
+      toolChoice: "auto",
+    });
+    expect(chatInput({ messages: MESSAGES, tools: [], toolChoice: "required" })).not.toHaveProperty(
+      "toolChoice",
+    );
+  });
+
+  it("a call that must happen is enforced by the template's grammar, or refused", () => {
+    const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "required" };
+    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).grammar).toBe("root ::= call");
+    for (const rendered of [RENDERED, { ...RENDERED, grammar: "root ::= call", grammarLazy: true }]) {
+      expect(() => chatGeneration(request, rendered)).toThrow(
+        expect.objectContaining({ code: "UNSUPPORTED", reason: "capability_unavailable" }),
+      );
+    }
+  });
+
+  it("the caller's grammar wins over the template's", () => {
+    const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], grammar: "root ::= mine" };
+    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).grammar).toBe("root ::= mine");
+  });
+});

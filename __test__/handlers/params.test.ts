@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { conversationOf, optionsOf, wantsObject } from "../../ts/handlers/params.js";
+
+const invalid = expect.objectContaining({ code: "INVALID_INPUT", reason: "invalid_input" });
+
+function lacking(capability: string) {
+  return expect.objectContaining({
+    code: "LOCAL_INFERENCE_UNAVAILABLE",
+    reason: "capability_unavailable",
+    message: expect.stringContaining(capability),
+  });
+}
+
+describe("the conversation", () => {
+  it("is the prompt behind the character's system text", () => {
+    expect(conversationOf({ prompt: "Hi" }, "Be brief.")).toEqual([
+      { role: "system", content: "Be brief." },
+      { role: "user", content: "Hi" },
+    ]);
+    expect(conversationOf({ prompt: "Hi" }, undefined)).toEqual([{ role: "user", content: "Hi" }]);
+  });
+
+  it("takes the request's system text over the character's, an empty one included", () => {
+    expect(conversationOf({ prompt: "Hi", system: "Be long." }, "Be brief.")[0]?.content).toBe("Be long.");
+    expect(conversationOf({ prompt: "Hi", system: "" }, "Be brief.")).toHaveLength(1);
+  });
+
+  it("is the messages when there are some, and the prompt when the list is empty", () => {
+    const messages = [{ role: "user", content: "Hello" }];
+    expect(conversationOf({ messages, prompt: "ignored" }, "Be brief.")).toEqual(messages);
+    expect(conversationOf({ messages: [], prompt: "Hi" }, undefined)).toEqual([
+      { role: "user", content: "Hi" },
+    ]);
+  });
+
+  it("has one system message: templates accept no second one", () => {
+    const messages = [
+      { role: "developer", content: "Be kind." },
+      { role: "user", content: "Hello" },
+    ];
+    expect(conversationOf({ messages, system: "Be brief." }, undefined)).toEqual([
+      { role: "system", content: "Be brief.\n\nBe kind." },
+      { role: "user", content: "Hello" },
+    ]);
+    expect(conversationOf({ messages, system: "Be kind." }, undefined)).toHaveLength(2);
+  });
+
+  it("joins the text parts of a message", () => {
+    const content = [{ type: "text", text: "What is " }, "this", { type: "text", text: "?" }];
+    expect(conversationOf({ messages: [{ role: "user", content }] }, undefined)[0]?.content).toBe(
+      "What is this?",
+    );
+  });
+
+  it("carries tool calls and their answers in the form templates know", () => {
+    const messages = [
+      { role: "assistant", content: null, toolCalls: [{ id: "1", name: "look", arguments: { at: "sky" } }] },
+      { role: "tool", content: "blue", toolCallId: "1", name: "look" },
+    ];
+    expect(conversationOf({ messages }, undefined)).toEqual([
+      {
+        role: "assistant",
+        content: "",
+        tool_calls: [{ id: "1", type: "function", function: { name: "look", arguments: '{"at":"sky"}' } }],
+      },
+      { role: "tool", content: "blue", tool_call_id: "1", name: "look" },
+    ]);
+  });
+
+  it.each([
+    [{}],
+    [{ prompt: 5 }],
+    [{ messages: "Hi" }],
+    [{ messages: ["Hi"] }],
+    [{ messages: [{ role: "narrator", content: "x" }] }],
+    [{ messages: [{ role: "user", content: 5 }] }],
+    [{ messages: [{ role: "assistant", toolCalls: [{}] }] }],
+    [{ prompt: "Hi", system: 5 }],
+  ])("%j is refused", (params) => {
+    expect(() => conversationOf(params, undefined)).toThrow(invalid);
+  });
+
+  it("an image in a message is refused, not dropped", () => {
+    const content = [{ type: "image", image: "data:" }];
+    expect(() => conversationOf({ messages: [{ role: "user", content }] }, undefined)).toThrow(
+      lacking("image"),
+    );
+  });
+});
+
+describe("options", () => {
+  it("carry every sampling parameter of elizaOS", () => {
+    const sampling = {
+      maxTokens: 9,
+      minTokens: 2,
+      temperature: 0,
+      topP: 0.5,
+      topK: 3,
+      minP: 0.1,
+      seed: 0,
+      repetitionPenalty: 1.2,
+      frequencyPenalty: 0.3,
+      presencePenalty: 0.4,
+    };
+    expect(optionsOf({ prompt: "x", user: "Ada", stream: true, ...sampling })).toEqual(sampling);
+  });
+
+  it("leave out what is undefined or null", () => {
+    expect(optionsOf({ prompt: "x", temperature: undefined, topP: null, stopSequences: undefined })).toEqual(
+      {},
+    );
+  });
+
+  it("drop empty stop sequences, which would stop at once", () => {
+    expect(optionsOf({ stopSequences: ["", "\n"] })).toEqual({ stop: ["\n"] });
+    expect(() => optionsOf({ stopSequences: "\n" })).toThrow(invalid);
+  });
+
+  it("omitMaxTokens lifts the limit", () => {
+    expect(optionsOf({ maxTokens: 9, omitMaxTokens: true })).toEqual({});
+  });
+
+  it("turn tools of either form into the template's form", () => {
+    const parameters = { type: "object" };
+    const expected = { type: "function", function: { name: "look", description: "Looks.", parameters } };
+    for (const tool of [{ name: "look", description: "Looks.", parameters, strict: true }, expected]) {
+      expect(optionsOf({ tools: [tool] })).toEqual({ tools: [expected], toolChoice: "auto" });
+    }
+  });
+
+  it.each([
+    [{ type: "tool", name: "look" }],
+    [{ type: "function", function: { name: "look" } }],
+    [{ name: "look" }],
+  ])("the choice %j leaves that tool only and requires it", (toolChoice) => {
+    const { tools, toolChoice: chosen } = optionsOf({
+      tools: [{ name: "look" }, { name: "listen" }],
+      toolChoice,
+    });
+    expect(tools?.map((tool) => tool.function.name)).toEqual(["look"]);
+    expect(chosen).toBe("required");
+  });
+
+  it("a choice of a tool that is not there is refused", () => {
+    expect(() => optionsOf({ tools: [{ name: "look" }], toolChoice: { name: "fly" } })).toThrow(invalid);
+  });
+});
+
+describe("what cannot be enforced is refused by name", () => {
+  it.each([
+    ["responseSchema", { type: "object" }],
+    ["schema", { type: "object" }],
+    ["responseSkeleton", { spans: [] }],
+    ["prefill", "{"],
+    ["attachments", [{ mediaType: "image/png", data: "" }]],
+    ["responseFormat", { type: "json_object" }],
+    ["responseFormat", "json_object"],
+  ])("%s", (key, value) => {
+    expect(() => optionsOf({ prompt: "x", [key]: value })).toThrow(lacking(key));
+  });
+
+  it.each([
+    ["responseFormat", { type: "text" }],
+    ["responseFormat", "text"],
+    ["attachments", []],
+    ["responseSchema", undefined],
+  ])("but %s=%j asks for nothing", (key, value) => {
+    expect(optionsOf({ prompt: "x", [key]: value })).toEqual({});
+  });
+
+  it("a grammar takes the place of a schema", () => {
+    const grammar = 'root ::= "yes"';
+    expect(optionsOf({ grammar, responseSchema: {}, responseSkeleton: {} })).toEqual({ grammar });
+  });
+});
+
+it.each([
+  [{ prompt: "x" }, false],
+  [{ prompt: "x", tools: [] }, false],
+  [{ messages: [{ role: "user", content: "x" }] }, true],
+  [{ prompt: "x", tools: [{ name: "look" }] }, true],
+  [{ prompt: "x", toolChoice: "auto" }, true],
+])("%j wants an object: %s", (params, expected) => {
+  expect(wantsObject(params)).toBe(expected);
+});

@@ -1,0 +1,133 @@
+import type {
+  ChatInput,
+  ContextOptions,
+  EmbedderOptions,
+  GenerateInput,
+  LoadOptions,
+  LogRecord,
+  ModelHeader,
+  NativeAddon,
+  RenderedChat,
+} from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native.js";
+import { FakeModel } from "./fake-model.js";
+import type { FakeStream } from "./fake-stream.js";
+
+export interface FakePiece {
+  text?: string;
+  reasoning?: string;
+  tokens?: number;
+}
+
+/** How the fake addon behaves. Errors are written as the addon writes them: `CODE: message`. */
+export interface Script {
+  /** What a generation answers. Default: "Hello", " there". */
+  pieces?: readonly FakePiece[] | ((input: GenerateInput) => readonly FakePiece[]);
+  finishReason?: "stop" | "length" | "context";
+  /** Pieces after which a stream waits until it is cancelled or released. */
+  holdAfter?: number;
+  /** Rejects the read that follows the last piece. */
+  streamError?: string;
+  /** Thrown by `generate`. */
+  generateError?: string;
+  loadError?: string;
+  /** Loads wait for `Fake.releaseLoads`. */
+  holdLoads?: boolean;
+  embedError?: (texts: readonly string[]) => string | undefined;
+  /** Embedding batches wait for `Fake.releaseEmbeddings`. */
+  holdEmbeddings?: boolean;
+  maxEmbeddingTokens?: number;
+  header?: Partial<ModelHeader>;
+  rendered?: Partial<RenderedChat>;
+}
+
+/** A stand-in for the addon that records how it was called. */
+export class Fake {
+  readonly script: Script;
+  readonly loads: { path: string; options: LoadOptions }[] = [];
+  readonly headers: string[] = [];
+  readonly chats: ChatInput[] = [];
+  readonly inputs: GenerateInput[] = [];
+  readonly streams: FakeStream[] = [];
+  readonly contexts: ContextOptions[] = [];
+  readonly embedders: EmbedderOptions[] = [];
+  readonly batches: { texts: readonly string[]; options: object; cancelled: boolean }[] = [];
+  /** What was closed, in order. */
+  readonly closed: string[] = [];
+  readonly logs: LogRecord[] = [];
+  logLevel: string | undefined;
+  cancelledLoads = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(script: Script = {}) {
+    this.script = script;
+  }
+
+  get addon(): NativeAddon {
+    const addon = {
+      readHeader: async (path: string) => {
+        this.headers.push(path);
+        return this.header(path);
+      },
+      loadModel: (path: string, options: LoadOptions) => this.#load(path, options),
+      takeLogs: () => this.logs.splice(0),
+      setLogLevel: (level: string) => {
+        this.logLevel = level;
+      },
+      errorCodes: () => [],
+    };
+    return addon as unknown as NativeAddon;
+  }
+
+  header(path: string): ModelHeader {
+    return {
+      path,
+      files: [path],
+      fileBytes: 1,
+      architecture: "fake",
+      quantization: "F16",
+      parameterCount: 1,
+      tensorCount: 1,
+      contextLength: 2048,
+      embeddingLength: 8,
+      blockCount: 1,
+      vocabularySize: 256,
+      kind: "chat",
+      weightBytes: 1,
+      ...this.script.header,
+    };
+  }
+
+  /** Waits while the script holds this kind of work. */
+  async held(holds: boolean | undefined): Promise<void> {
+    if (holds) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  release(): void {
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  #load(path: string, options: LoadOptions) {
+    this.loads.push({ path, options });
+    let cancel: () => void = () => {};
+    const cancelled = new Promise<never>((_, reject) => {
+      cancel = () => {
+        this.cancelledLoads += 1;
+        reject(new Error("CANCELLED: the load was stopped"));
+      };
+    });
+    const result = async () => {
+      await Promise.race([this.held(this.script.holdLoads), cancelled]);
+      if (this.script.loadError !== undefined) throw new Error(this.script.loadError);
+      return new FakeModel(this, path);
+    };
+    return { progress: () => 0.5, cancel: () => cancel(), result };
+  }
+}
+
+/** Puts a fake addon in the place of the real one. */
+export function useFake(script: Script = {}): Fake {
+  const fake = new Fake(script);
+  setNativeForTests(fake.addon);
+  return fake;
+}

@@ -1,0 +1,22 @@
+// An elizaOS agent that answers from a model on this machine:
+//   LOCAL_LARGE_MODEL=/path/to/model.gguf node examples/agent.mjs "What is the capital of France?"
+import { AgentRuntime, ModelType, stringToUuid } from "@elizaos/core";
+import localInference from "@elizaos/plugin-local-inference";
+import sql, { createDatabaseAdapter } from "@elizaos/plugin-sql";
+
+const character = { name: "Eliza", bio: ["A helpful agent."], system: "You are Eliza. Answer briefly." };
+const agentId = stringToUuid(character.name);
+const adapter = createDatabaseAdapter({ dataDir: "memory://" }, agentId);
+await adapter.init();
+await adapter.runPluginMigrations([{ name: sql.name, schema: sql.schema }], { verbose: false });
+
+const runtime = new AgentRuntime({ character, agentId, adapter, plugins: [localInference] });
+await runtime.initialize();
+
+const prompt = process.argv[2] ?? "What is the capital of France?";
+const answer = await runtime.useModel(ModelType.TEXT_LARGE, { prompt, temperature: 0, stream: true });
+for await (const piece of answer.textStream) process.stdout.write(piece);
+process.stdout.write("\n");
+
+await runtime.stop();
+await adapter.close();

@@ -1,0 +1,227 @@
+//! An embedding context.
+
+use std::sync::Arc;
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::embed::{self, Truncate};
+use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::gguf::Pooling;
+use local_inference_llama::embedder::{self, Embedder};
+use local_inference_llama::model::Model;
+use napi::bindgen_prelude::Float32Array;
+use napi_derive::napi;
+use tokio::sync::{Mutex, oneshot};
+
+use crate::error::{blocking, lost, to_js};
+use crate::model::{Children, return_free_memory};
+use crate::numbers::count;
+
+#[napi(object, object_to_js = false)]
+pub struct EmbedderOptions {
+  pub context_size: Option<u32>,
+  #[napi(ts_type = "\"mean\" | \"cls\" | \"last\"")]
+  pub pooling: Option<String>,
+  pub threads: Option<u32>,
+}
+
+#[napi(object, object_from_js = false)]
+pub struct EmbedderInfo {
+  pub dimensions: u32,
+  pub max_tokens: u32,
+  pub pooling: &'static str,
+  pub threads: u32,
+}
+
+#[napi(object, object_to_js = false)]
+pub struct EmbedOptions {
+  #[napi(ts_type = "\"head\" | \"tail\" | \"error\"")]
+  pub truncate: Option<String>,
+  pub normalize: Option<bool>,
+  pub dimensions: Option<u32>,
+}
+
+#[napi(object, object_from_js = false)]
+pub struct Embeddings {
+  pub vectors: Vec<Float32Array>,
+  pub tokens: f64,
+  pub truncated: u32,
+}
+
+impl TryFrom<EmbedderOptions> for embedder::EmbedderOptions {
+  type Error = napi::Error;
+
+  fn try_from(input: EmbedderOptions) -> napi::Result<Self> {
+    let pooling = match input.pooling.as_deref() {
+      None => None,
+      Some("mean") => Some(Pooling::Mean),
+      Some("cls") => Some(Pooling::Cls),
+      Some("last") => Some(Pooling::Last),
+      Some(other) => {
+        let message = format!("pooling must be mean, cls or last, got {other}");
+        return Err(to_js(EngineError::new(ErrorCode::InvalidInput, message)));
+      }
+    };
+    Ok(Self { context_size: input.context_size, pooling, threads: input.threads })
+  }
+}
+
+#[napi]
+pub struct NativeEmbedder {
+  model: Model,
+  embedder: Embedder,
+  children: Arc<Children>,
+  id: u64,
+}
+
+impl NativeEmbedder {
+  pub(crate) fn new(model: Model, embedder: Embedder, children: Arc<Children>, id: u64) -> Self {
+    Self { model, embedder, children, id }
+  }
+}
+
+/// What to do with the vectors of one call.
+#[derive(Clone, Copy)]
+struct Shape {
+  normalize: bool,
+  dimensions: Option<u32>,
+}
+
+struct Prepared {
+  texts: Vec<Vec<i32>>,
+  tokens: usize,
+  truncated: u32,
+}
+
+#[napi]
+impl NativeEmbedder {
+  #[napi(getter)]
+  pub fn info(&self) -> EmbedderInfo {
+    let info = self.embedder.info();
+    EmbedderInfo {
+      dimensions: info.dimensions,
+      max_tokens: info.max_tokens,
+      pooling: info.pooling.as_str(),
+      threads: info.threads,
+    }
+  }
+
+  /// Queues texts; they share decodes with what other callers have queued.
+  #[napi]
+  pub fn embed(&self, texts: Vec<String>, options: EmbedOptions) -> napi::Result<NativeEmbedding> {
+    let policy = options.truncate.map_or(Ok(Truncate::Head), |text| text.parse()).map_err(to_js)?;
+    let shape = Shape { normalize: options.normalize.unwrap_or(true), dimensions: options.dimensions };
+    check_dimensions(shape.dimensions, self.embedder.info().dimensions).map_err(to_js)?;
+    let cancel = CancelToken::new();
+    let (sender, receiver) = oneshot::channel();
+    let (model, embedder, job_cancel) = (self.model.clone(), self.embedder.clone(), cancel.clone());
+    napi::bindgen_prelude::spawn_blocking(move || {
+      let limit = embedder.info().max_tokens as usize;
+      match prepare(&model, &texts, limit, policy) {
+        Err(error) => drop(sender.send(Err(error))),
+        Ok(prepared) => {
+          let (tokens, truncated) = (prepared.tokens, prepared.truncated);
+          let reply = move |outcome: Result<Vec<Vec<f32>>>| {
+            let shaped = outcome.and_then(|vectors| shape_all(vectors, shape));
+            // Nobody waits any more: fine.
+            let _ = sender.send(shaped.map(|vectors| (vectors, tokens, truncated)));
+          };
+          embedder.submit(prepared.texts, job_cancel, Box::new(reply));
+        }
+      }
+    });
+    Ok(NativeEmbedding { result: Mutex::new(Some(receiver)), cancel })
+  }
+
+  /// Fails what waits with CLOSED and frees the context. Idempotent.
+  #[napi]
+  pub async fn close(&self) -> napi::Result<()> {
+    let (children, id) = (Arc::clone(&self.children), self.id);
+    blocking(move || {
+      children.close(id);
+      return_free_memory();
+      Ok(())
+    })
+    .await
+  }
+}
+
+impl Drop for NativeEmbedder {
+  /// The safety net of an embedder that nobody closed.
+  fn drop(&mut self) {
+    let (children, id) = (Arc::clone(&self.children), self.id);
+    std::thread::spawn(move || children.close(id));
+  }
+}
+
+fn check_dimensions(wanted: Option<u32>, available: u32) -> Result<()> {
+  match wanted {
+    Some(wanted) if wanted == 0 || wanted > available => Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      format!("dimensions is {wanted}: the model gives 1 to {available}"),
+    )),
+    _ => Ok(()),
+  }
+}
+
+fn prepare(model: &Model, texts: &[String], limit: usize, policy: Truncate) -> Result<Prepared> {
+  let mut prepared = Prepared { texts: Vec::with_capacity(texts.len()), tokens: 0, truncated: 0 };
+  for text in texts {
+    let tokens = model.tokenize(text, true, false)?;
+    if tokens.is_empty() {
+      return Err(EngineError::new(ErrorCode::InvalidInput, "a text to embed is empty"));
+    }
+    let (tokens, cut) = embed::fit_tokens(tokens, limit, policy, model.specials())?;
+    prepared.tokens += tokens.len();
+    prepared.truncated += u32::from(cut);
+    prepared.texts.push(tokens);
+  }
+  Ok(prepared)
+}
+
+fn shape_all(mut vectors: Vec<Vec<f32>>, shape: Shape) -> Result<Vec<Vec<f32>>> {
+  for vector in &mut vectors {
+    if let Some(dimensions) = shape.dimensions {
+      embed::reduce_dimensions(vector, dimensions as usize)?;
+    }
+    if shape.normalize && !embed::normalize(vector) {
+      return Err(EngineError::new(ErrorCode::DecodeFailed, "the model returned a zero or non-finite embedding"));
+    }
+  }
+  Ok(vectors)
+}
+
+type EmbeddingResult = Result<(Vec<Vec<f32>>, usize, u32)>;
+
+#[napi]
+pub struct NativeEmbedding {
+  result: Mutex<Option<oneshot::Receiver<EmbeddingResult>>>,
+  cancel: CancelToken,
+}
+
+#[napi]
+impl NativeEmbedding {
+  /// The vectors, in the order of the texts. Can be taken once.
+  #[napi]
+  pub async fn result(&self) -> napi::Result<Embeddings> {
+    let receiver = self.result.lock().await.take();
+    let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
+    let (vectors, tokens, truncated) =
+      receiver.ok_or_else(taken)?.await.map_err(|_| lost())?.map_err(to_js)?;
+    Ok(Embeddings {
+      vectors: vectors.into_iter().map(Float32Array::new).collect(),
+      tokens: count(tokens),
+      truncated,
+    })
+  }
+
+  #[napi]
+  pub fn cancel(&self) {
+    self.cancel.cancel();
+  }
+}
+
+impl Drop for NativeEmbedding {
+  fn drop(&mut self) {
+    self.cancel.cancel();
+  }
+}

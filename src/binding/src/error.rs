@@ -1,0 +1,32 @@
+//! The only mapping of engine errors to JavaScript: `CODE: message`.
+
+use local_inference_core::error::{EngineError, ErrorCode};
+use napi_derive::napi;
+
+/// An engine error as a JavaScript error.
+pub(crate) fn to_js(error: EngineError) -> napi::Error {
+  napi::Error::from_reason(format!("{}: {error}", error.code()))
+}
+
+/// The error of a thread that ended without an answer.
+pub(crate) fn lost() -> napi::Error {
+  to_js(EngineError::new(ErrorCode::Internal, "the worker ended without an answer"))
+}
+
+/// The error of using something that was closed.
+pub(crate) fn closed(what: &str) -> napi::Error {
+  to_js(EngineError::new(ErrorCode::Closed, format!("the {what} has been closed")))
+}
+
+/// Runs blocking work away from the JavaScript thread.
+pub(crate) async fn blocking<T: Send + 'static>(
+  work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
+) -> napi::Result<T> {
+  tokio::task::spawn_blocking(work).await.map_err(|_| lost())?.map_err(to_js)
+}
+
+/// Every code that an error can carry.
+#[napi]
+pub fn error_codes() -> Vec<&'static str> {
+  ErrorCode::ALL.iter().map(|code| code.as_str()).collect()
+}

@@ -1,0 +1,164 @@
+//! The options of a generation, from JavaScript.
+
+use local_inference_core::decoder::Token;
+use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::options::{Dry, GenerateOptions, Mirostat, SamplingOptions, Xtc};
+use local_inference_core::text::{ReasoningTags, TextOptions};
+use napi::bindgen_prelude::Uint32Array;
+use napi_derive::napi;
+
+#[napi(object, object_to_js = false)]
+pub struct LogitBias {
+  pub token: u32,
+  pub bias: f64,
+}
+
+#[napi(object, object_to_js = false)]
+pub struct ThinkingTags {
+  pub start: String,
+  pub ends: Vec<String>,
+  pub open: bool,
+}
+
+#[napi(object, object_to_js = false)]
+pub struct GenerateInput {
+  pub prompt: Option<String>,
+  pub prompt_tokens: Option<Uint32Array>,
+  pub parse_special: Option<bool>,
+  pub max_tokens: Option<f64>,
+  pub min_tokens: Option<f64>,
+  pub temperature: Option<f64>,
+  pub top_p: Option<f64>,
+  pub top_k: Option<f64>,
+  pub min_p: Option<f64>,
+  pub typical_p: Option<f64>,
+  pub repetition_penalty: Option<f64>,
+  pub frequency_penalty: Option<f64>,
+  pub presence_penalty: Option<f64>,
+  pub penalty_window: Option<f64>,
+  pub seed: Option<f64>,
+  pub dry_multiplier: Option<f64>,
+  pub dry_base: Option<f64>,
+  pub dry_allowed_length: Option<f64>,
+  pub dry_window: Option<f64>,
+  pub dry_sequence_breakers: Option<Vec<String>>,
+  pub xtc_probability: Option<f64>,
+  pub xtc_threshold: Option<f64>,
+  #[napi(ts_type = "0 | 1 | 2")]
+  pub mirostat: Option<f64>,
+  pub mirostat_tau: Option<f64>,
+  pub mirostat_eta: Option<f64>,
+  pub logit_bias: Option<Vec<LogitBias>>,
+  pub stops: Option<Vec<String>>,
+  pub logprobs: Option<f64>,
+  pub grammar: Option<String>,
+  pub ignore_eos: Option<bool>,
+  pub thinking: Option<ThinkingTags>,
+  pub preserved_tokens: Option<Vec<String>>,
+}
+
+/// What to continue.
+pub(crate) enum Prompt {
+  Tokens(Vec<Token>),
+  Text { text: String, rendered: bool },
+}
+
+impl GenerateInput {
+  /// The prompt and the options; ranges are the engine's to check, whole numbers are checked here.
+  pub(crate) fn split(self) -> Result<(Prompt, GenerateOptions)> {
+    let defaults = GenerateOptions::default();
+    let options = GenerateOptions {
+      max_tokens: whole("maxTokens", self.max_tokens)?,
+      min_tokens: whole("minTokens", self.min_tokens)?.unwrap_or(0),
+      sampling: sampling(&self)?,
+      text: TextOptions {
+        stops: self.stops.unwrap_or_default(),
+        reasoning: self.thinking.map(|tags| ReasoningTags { start: tags.start, ends: tags.ends, open: tags.open }),
+      },
+      logprobs: whole("logprobs", self.logprobs)?,
+      ignore_eos: self.ignore_eos.unwrap_or(defaults.ignore_eos),
+      preserved_tokens: self.preserved_tokens.unwrap_or_default(),
+    };
+    let prompt = match (self.prompt, self.prompt_tokens) {
+      (Some(text), None) => Prompt::Text { text, rendered: self.parse_special.unwrap_or(false) },
+      (None, Some(tokens)) => Prompt::Tokens(tokens.iter().map(|token| token.cast_signed()).collect()),
+      _ => {
+        return Err(EngineError::new(ErrorCode::InvalidInput, "give either prompt or promptTokens"));
+      }
+    };
+    Ok((prompt, options))
+  }
+}
+
+fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
+  let defaults = SamplingOptions::default();
+  let biases = input.logit_bias.iter().flatten();
+  Ok(SamplingOptions {
+    temperature: float(input.temperature, defaults.temperature),
+    top_p: float(input.top_p, defaults.top_p),
+    top_k: signed("topK", input.top_k, defaults.top_k)?,
+    min_p: float(input.min_p, defaults.min_p),
+    typical_p: float(input.typical_p, defaults.typical_p),
+    repetition_penalty: float(input.repetition_penalty, defaults.repetition_penalty),
+    frequency_penalty: float(input.frequency_penalty, defaults.frequency_penalty),
+    presence_penalty: float(input.presence_penalty, defaults.presence_penalty),
+    penalty_window: signed("penaltyWindow", input.penalty_window, defaults.penalty_window)?,
+    seed: whole("seed", input.seed)?,
+    dry: Dry {
+      multiplier: float(input.dry_multiplier, defaults.dry.multiplier),
+      base: float(input.dry_base, defaults.dry.base),
+      allowed_length: signed("dryAllowedLength", input.dry_allowed_length, defaults.dry.allowed_length)?,
+      window: signed("dryWindow", input.dry_window, defaults.dry.window)?,
+      sequence_breakers: input.dry_sequence_breakers.clone().unwrap_or(defaults.dry.sequence_breakers),
+    },
+    xtc: Xtc {
+      probability: float(input.xtc_probability, defaults.xtc.probability),
+      threshold: float(input.xtc_threshold, defaults.xtc.threshold),
+    },
+    mirostat: Mirostat {
+      mode: whole("mirostat", input.mirostat)?.map_or(defaults.mirostat.mode, |mode| {
+        u8::try_from(mode).unwrap_or(u8::MAX)
+      }),
+      tau: float(input.mirostat_tau, defaults.mirostat.tau),
+      eta: float(input.mirostat_eta, defaults.mirostat.eta),
+    },
+    logit_bias: biases.map(|entry| (entry.token.cast_signed(), float(Some(entry.bias), 0.0))).collect(),
+    grammar: input.grammar.clone(),
+  })
+}
+
+/// NaN and infinities survive, so that the engine's check names them.
+#[allow(clippy::cast_possible_truncation, reason = "out-of-range values become infinite and are refused")]
+fn float(value: Option<f64>, default: f32) -> f32 {
+  value.map_or(default, |value| value as f32)
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+fn whole(name: &str, value: Option<f64>) -> Result<Option<u32>> {
+  match value {
+    None => Ok(None),
+    Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
+      Ok(Some(number as u32))
+    }
+    Some(number) => Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      format!("{name} must be a whole number from 0 to {}, got {number}", u32::MAX),
+    )),
+  }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "the range is checked first")]
+fn signed(name: &str, value: Option<f64>, default: i32) -> Result<i32> {
+  match value {
+    None => Ok(default),
+    Some(number)
+      if number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number) =>
+    {
+      Ok(number as i32)
+    }
+    Some(number) => Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      format!("{name} must be a whole number from {} to {}, got {number}", i32::MIN, i32::MAX),
+    )),
+  }
+}

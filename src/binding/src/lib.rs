@@ -1,0 +1,17 @@
+//! The Node addon: conversions between JavaScript and the engine, no decisions.
+#![allow(clippy::needless_pass_by_value, reason = "napi hands arguments over by value")]
+#![allow(unreachable_pub, reason = "napi exports what is public in private modules")]
+#![allow(missing_docs, reason = "fields are documented in ts/, where users read them")]
+
+mod backend;
+mod chat;
+mod context;
+mod embedder;
+mod error;
+mod generate;
+mod header;
+mod loading;
+mod logs;
+mod model;
+mod numbers;
+mod stream;

@@ -1,0 +1,99 @@
+//! Loading runs on a thread of its own; JavaScript polls its progress and may cancel it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::options::LoadOptions;
+use local_inference_llama::model::Model;
+use napi_derive::napi;
+use tokio::sync::{Mutex, oneshot};
+
+use crate::error::{lost, to_js};
+use crate::model::NativeModel;
+use crate::numbers::bytes;
+
+#[napi(object, js_name = "LoadOptions", object_to_js = false)]
+pub struct JsLoadOptions {
+  pub gpu_layers: Option<i32>,
+  pub use_mmap: Option<bool>,
+  pub use_mlock: Option<bool>,
+  pub check_tensors: Option<bool>,
+  pub ignore_memory_limit: Option<bool>,
+  pub memory_headroom_bytes: Option<f64>,
+}
+
+impl From<JsLoadOptions> for LoadOptions {
+  fn from(options: JsLoadOptions) -> Self {
+    let defaults = Self::default();
+    Self {
+      gpu_layers: options.gpu_layers.unwrap_or(defaults.gpu_layers),
+      use_mmap: options.use_mmap.unwrap_or(defaults.use_mmap),
+      use_mlock: options.use_mlock.unwrap_or(defaults.use_mlock),
+      check_tensors: options.check_tensors.unwrap_or(defaults.check_tensors),
+      ignore_memory_limit: options.ignore_memory_limit.unwrap_or(defaults.ignore_memory_limit),
+      memory_headroom: options.memory_headroom_bytes.map(bytes),
+    }
+  }
+}
+
+#[napi]
+pub struct NativeLoading {
+  progress: Arc<AtomicU32>,
+  cancel: CancelToken,
+  result: Mutex<Option<oneshot::Receiver<Result<Model>>>>,
+}
+
+/// Starts to load the GGUF at `path`.
+#[napi]
+pub fn load_model(path: String, options: JsLoadOptions) -> napi::Result<NativeLoading> {
+  let options = LoadOptions::from(options);
+  options.validate().map_err(to_js)?;
+  let progress = Arc::new(AtomicU32::new(0));
+  let cancel = CancelToken::new();
+  let (sender, receiver) = oneshot::channel();
+  let (thread_progress, thread_cancel) = (Arc::clone(&progress), cancel.clone());
+  std::thread::Builder::new()
+    .name("model-loading".to_owned())
+    .spawn(move || {
+      let report = |value: f32| thread_progress.store(value.to_bits(), Ordering::Relaxed);
+      let outcome = crate::backend::start()
+        .and_then(|_| Model::load(&PathBuf::from(path), &options, &report, &thread_cancel));
+      // Nobody waits any more: the model is freed here.
+      let _ = sender.send(outcome);
+    })
+    .map_err(|error| to_js(EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))))?;
+  Ok(NativeLoading { progress, cancel, result: Mutex::new(Some(receiver)) })
+}
+
+#[napi]
+impl NativeLoading {
+  /// 0 to 1.
+  #[napi]
+  pub fn progress(&self) -> f64 {
+    f64::from(f32::from_bits(self.progress.load(Ordering::Relaxed)))
+  }
+
+  /// Stops the load; the result rejects with CANCELLED.
+  #[napi]
+  pub fn cancel(&self) {
+    self.cancel.cancel();
+  }
+
+  /// The model. Can be taken once.
+  #[napi]
+  pub async fn result(&self) -> napi::Result<NativeModel> {
+    let receiver = self.result.lock().await.take();
+    let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
+    let model = receiver.ok_or_else(taken)?.await.map_err(|_| lost())?.map_err(to_js)?;
+    Ok(NativeModel::new(model))
+  }
+}
+
+impl Drop for NativeLoading {
+  fn drop(&mut self) {
+    self.cancel.cancel();
+  }
+}

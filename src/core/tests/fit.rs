@@ -1,0 +1,276 @@
+//! Memory of known shapes, and which context is chosen for it.
+
+mod gguf_writer;
+
+use gguf_writer::{Writer, llama};
+use local_inference_core::error::ErrorCode;
+use local_inference_core::fit::{
+  ComputeShape, FitInput, KvGeometry, KvType, LayerCache, compute_bytes, plan,
+};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+/// A model with 100 MiB of weights and 1 KiB of f16 cache per token.
+fn input() -> FitInput {
+  let layer =
+    LayerCache { key_elements: 128, value_elements: 128, key_head: 64, value_head: 64, window: None };
+  FitInput {
+    weight_bytes: 100 * MIB,
+    weights_loaded: false,
+    training_context: 8192,
+    geometry: KvGeometry { layers: vec![layer; 2], state_bytes: 0 },
+    compute: ComputeShape { vocabulary: 1000, embedding: 128, feed_forward: 512, heads: 2, query: 128 },
+    flash_attention: true,
+    memory_available: 1024 * MIB,
+    headroom: 64 * MIB,
+    requested_context: None,
+    kv_k: None,
+    kv_v: None,
+    sequences: 1,
+    micro_batch: 64,
+  }
+}
+
+fn model(architecture: &str, sizes: &[(&str, u32)]) -> Writer {
+  let mut file = llama().str("general.architecture", architecture);
+  let basic =
+    [("context_length", 4096), ("embedding_length", 64), ("block_count", 4), ("attention.head_count", 4)];
+  for (name, value) in basic.iter().chain(sizes) {
+    file = file.u32(&format!("{architecture}.{name}"), *value);
+  }
+  file
+}
+
+fn geometry(file: &Writer) -> KvGeometry {
+  file.read().unwrap().geometry().unwrap()
+}
+
+#[test]
+fn the_whole_training_context_is_taken_when_it_fits() {
+  let plan = plan(&input()).unwrap();
+  assert_eq!((plan.context, plan.kv_k, plan.kv_v), (8192, KvType::F16, KvType::F16));
+  assert_eq!(plan.kv_bytes, 8192 * 1024);
+  assert_eq!(plan.weight_bytes, 100 * MIB);
+  assert!(plan.reason.contains("whole training context") && !plan.reason.contains('\n'), "{}", plan.reason);
+}
+
+#[test]
+fn a_tight_machine_gets_a_quantised_cache_and_a_longer_context() {
+  let tight = FitInput { training_context: 1 << 20, memory_available: 400 * MIB, ..input() };
+  let coarse = plan(&tight).unwrap();
+  assert_eq!((coarse.kv_k, coarse.kv_v), (KvType::Q8_0, KvType::Q8_0));
+  assert_eq!(coarse.context % 256, 0);
+  let exact = plan(&FitInput { kv_k: Some(KvType::F16), ..tight.clone() }).unwrap();
+  assert_eq!(exact.kv_k, KvType::F16);
+  assert!(coarse.context > exact.context, "{} {}", coarse.context, exact.context);
+  assert!(coarse.reason.contains("largest that fits"), "{}", coarse.reason);
+}
+
+#[test]
+fn heads_that_are_not_whole_blocks_keep_f16() {
+  let mut tight = FitInput { training_context: 1 << 20, memory_available: 400 * MIB, ..input() };
+  tight.geometry.layers[0].key_head = 80;
+  assert_eq!(plan(&tight).unwrap().kv_k, KvType::F16);
+  let forced = plan(&FitInput { kv_k: Some(KvType::Q8_0), ..tight }).unwrap_err();
+  assert_eq!(forced.code(), ErrorCode::InvalidInput);
+}
+
+#[test]
+fn quantised_values_need_flash_attention() {
+  let without = FitInput { flash_attention: false, ..input() };
+  let error = plan(&FitInput { kv_v: Some(KvType::Q8_0), ..without.clone() }).unwrap_err();
+  assert_eq!(error.code(), ErrorCode::InvalidInput);
+  assert!(plan(&FitInput { kv_k: Some(KvType::Q8_0), ..without }).is_ok());
+}
+
+#[test]
+fn a_requested_context_is_kept_or_refused_with_the_largest() {
+  let asked = FitInput { requested_context: Some(1000), ..input() };
+  assert_eq!(plan(&asked).unwrap().context, 1000);
+  let error = plan(&FitInput { requested_context: Some(9000), ..input() }).unwrap_err();
+  assert_eq!(error.code(), ErrorCode::InvalidInput);
+  assert!(error.to_string().contains("8192"), "{error}");
+
+  let tight = FitInput { training_context: 1 << 20, memory_available: 400 * MIB, ..input() };
+  let largest = plan(&tight).unwrap().context;
+  let error = plan(&FitInput { requested_context: Some(1 << 20), ..tight }).unwrap_err();
+  assert_eq!(error.code(), ErrorCode::OutOfMemory);
+  assert!(error.to_string().contains(&format!("{largest} tokens")), "{error}");
+}
+
+#[test]
+fn weights_that_do_not_fit_say_what_is_missing() {
+  let small = FitInput { memory_available: 120 * MIB, ..input() };
+  let error = plan(&small).unwrap_err();
+  assert_eq!(error.code(), ErrorCode::OutOfMemory);
+  assert!(error.to_string().contains("44 MiB are missing"), "{error}");
+  assert!(plan(&FitInput { weights_loaded: true, ..small }).is_ok());
+}
+
+#[test]
+fn no_room_for_any_context_is_out_of_memory() {
+  let error = plan(&FitInput { memory_available: 165 * MIB, ..input() }).unwrap_err();
+  assert_eq!(error.code(), ErrorCode::OutOfMemory);
+  assert!(error.to_string().contains("not even 256 tokens"), "{error}");
+}
+
+#[test]
+fn a_short_training_context_counts_whole() {
+  let plan = plan(&FitInput { training_context: 128, ..input() }).unwrap();
+  assert_eq!(plan.context, 128);
+}
+
+#[test]
+fn a_bare_vocabulary_has_no_context() {
+  let bare = Writer::new()
+    .str("general.architecture", "llama")
+    .u32("llama.context_length", 512)
+    .str("tokenizer.ggml.model", "llama")
+    .strings("tokenizer.ggml.tokens", &["<unk>", "<s>", "</s>"]);
+  let input = FitInput::new(&bare.read().unwrap(), 1 << 30, 0).unwrap();
+  assert_eq!(plan(&input).unwrap_err().code(), ErrorCode::Unsupported);
+}
+
+#[test]
+fn grouped_heads_share_keys_and_values() {
+  let geometry = geometry(&llama());
+  assert_eq!(geometry.layers.len(), 2);
+  assert_eq!((geometry.layers[0].key_elements, geometry.layers[0].value_elements), (32, 32));
+  assert_eq!(geometry.bytes(512, 1, KvType::F16, KvType::F16, 512), 2 * 512 * 128);
+}
+
+#[test]
+fn encoders_have_no_cache() {
+  let encoder = model("modern-bert", &[]).u32("modern-bert.pooling_type", 1);
+  assert!(geometry(&encoder).layers.is_empty());
+}
+
+#[test]
+fn gemma_4_shares_layers_and_has_two_head_sizes() {
+  let file = model(
+    "gemma4",
+    &[
+      ("block_count", 6),
+      ("attention.head_count_kv", 1),
+      ("attention.key_length", 128),
+      ("attention.value_length", 128),
+      ("attention.key_length_swa", 64),
+      ("attention.value_length_swa", 64),
+      ("attention.sliding_window", 32),
+      ("attention.shared_kv_layers", 2),
+    ],
+  );
+  let geometry = geometry(&file.i32s("gemma4.attention.sliding_window_pattern", &[1, 0, 1, 0, 1, 0]));
+  let elements: Vec<_> = geometry.layers.iter().map(|layer| (layer.key_elements, layer.window)).collect();
+  assert_eq!(elements, [(64, Some(32)), (128, None), (64, Some(32)), (128, None)]);
+}
+
+#[test]
+fn latent_attention_stores_keys_only() {
+  let sizes = [
+    ("attention.head_count_kv", 1),
+    ("attention.key_length", 96),
+    ("attention.value_length", 64),
+    ("attention.key_length_mla", 48),
+    ("attention.value_length_mla", 32),
+  ];
+  let layer = geometry(&model("deepseek2", &sizes)).layers[0];
+  assert_eq!((layer.key_elements, layer.value_elements), (96, 0));
+}
+
+#[test]
+fn state_space_models_store_state_instead_of_keys() {
+  let sizes = [
+    ("attention.head_count", 0),
+    ("ssm.conv_kernel", 4),
+    ("ssm.inner_size", 128),
+    ("ssm.state_size", 16),
+    ("ssm.time_step_rank", 4),
+  ];
+  let geometry = geometry(&model("mamba", &sizes));
+  assert!(geometry.layers.is_empty());
+  assert_eq!(geometry.state_bytes, 4 * (3 * 128 + 16 * 128) * 4);
+}
+
+#[test]
+fn hybrid_models_attend_in_every_nth_layer() {
+  let sizes = [
+    ("block_count", 8),
+    ("ssm.conv_kernel", 4),
+    ("ssm.inner_size", 128),
+    ("ssm.state_size", 16),
+    ("ssm.group_count", 2),
+    ("ssm.time_step_rank", 8),
+  ];
+  let geometry = geometry(&model("qwen35", &sizes));
+  assert_eq!(geometry.layers.len(), 2);
+  assert_eq!(geometry.state_bytes, 6 * (3 * (128 + 2 * 2 * 16) + 16 * 128) * 4);
+}
+
+#[test]
+fn layers_of_a_draft_head_own_no_cache() {
+  let file = model("glm4moe", &[("nextn_predict_layers", 1)]);
+  assert_eq!(geometry(&file).layers.len(), 3);
+}
+
+#[test]
+fn compute_buffers_grow_with_the_vocabulary() {
+  let header = llama().read().unwrap();
+  assert!(compute_bytes(&header, 512, 512, true).unwrap() >= 512 * 8 * 4);
+}
+
+prop_compose! {
+  fn inputs()(
+    training_context in 1u32..200_000, memory in 0u64..8192, headroom in 0u64..1024, weights in 0u64..4096,
+    loaded in any::<bool>(), window in prop::option::of(1u32..5000), head in prop::sample::select(vec![64u64, 80]),
+    layers in 0usize..40, sequences in 1u32..8, micro_batch in 1u32..1024, flash_attention in any::<bool>(),
+  ) -> FitInput {
+    let layer =
+      LayerCache { key_elements: 8 * head, value_elements: 8 * head, key_head: head, value_head: head, window };
+    FitInput {
+      training_context, weights_loaded: loaded, flash_attention, sequences, micro_batch,
+      memory_available: memory * MIB, headroom: headroom * MIB, weight_bytes: weights * MIB,
+      geometry: KvGeometry { layers: vec![layer; layers], state_bytes: 1000 },
+      ..input()
+    }
+  }
+}
+
+proptest! {
+  #[test]
+  fn a_plan_never_exceeds_the_memory(input in inputs(), requested in prop::option::of(0u32..200_000)) {
+    let input = FitInput { requested_context: requested, ..input };
+    if let Ok(plan) = plan(&input) {
+      let weights = if input.weights_loaded { 0 } else { input.weight_bytes };
+      prop_assert!(weights + plan.kv_bytes + plan.compute_bytes + input.headroom <= input.memory_available);
+      prop_assert!(plan.context > 0 && plan.context <= input.training_context);
+      if let Some(requested) = requested.filter(|requested| *requested > 0) {
+        prop_assert_eq!(plan.context, requested);
+      }
+    }
+  }
+
+  #[test]
+  fn more_memory_never_shortens_the_context(input in inputs(), more in 1u64..4096) {
+    let richer = FitInput { memory_available: input.memory_available + more * MIB, ..input.clone() };
+    let context = |input| plan(input).map_or(0, |plan| plan.context);
+    // A richer machine may take the whole context as f16 where a poorer one had to quantise it: equal, not shorter.
+    prop_assert!(context(&richer) >= context(&input));
+  }
+
+  #[test]
+  fn the_same_input_gives_the_same_plan(input in inputs()) {
+    prop_assert_eq!(plan(&input), plan(&input));
+  }
+
+  #[test]
+  fn the_next_step_would_not_fit(input in inputs()) {
+    if let Ok(found) = plan(&input) && found.context + 256 <= input.training_context {
+      let next = FitInput {
+        requested_context: Some(found.context + 256), kv_k: Some(found.kv_k), kv_v: Some(found.kv_v), ..input
+      };
+      prop_assert_eq!(plan(&next).unwrap_err().code(), ErrorCode::OutOfMemory);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+//! Who gets how much of a batch.
+
+use local_inference_core::options::GenerateOptions;
+
+use crate::support::fake::Setup;
+use crate::support::solo::{Bench, Ticket, limit, prompt};
+
+fn endless() -> GenerateOptions {
+  GenerateOptions { ignore_eos: true, ..limit(40) }
+}
+
+fn tokens(tickets: &[Ticket]) -> Vec<usize> {
+  tickets.iter().map(|ticket| ticket.inbox.tokens()).collect()
+}
+
+#[test]
+fn a_long_prefill_does_not_hold_up_running_streams() {
+  let mut bench = Bench::new(Setup { parallel: 3, batch: 8, ..Setup::default() });
+  let streams = [bench.submit(&prompt(1, 3), endless()), bench.submit(&prompt(2, 3), endless())];
+  bench.scheduler.tick();
+  let late = bench.submit(&prompt(3, 60), endless());
+  for tick in 2..12 {
+    bench.scheduler.tick();
+    assert_eq!(tokens(&streams), [tick, tick]);
+  }
+  // Six of the eight places of ten batches were the newcomer's.
+  assert_eq!(late.inbox.tokens(), 1);
+}
+
+#[test]
+fn batches_are_filled_while_a_prompt_is_evaluated() {
+  let mut bench = Bench::new(Setup { parallel: 2, batch: 8, ..Setup::default() });
+  bench.submit(&prompt(1, 3), endless());
+  bench.submit(&prompt(2, 60), endless());
+  for _ in 0..7 {
+    bench.scheduler.tick();
+  }
+  bench.fake.with(|state| assert!(state.batches.iter().all(|batch| batch.len() == 8)));
+}
+
+#[test]
+fn a_batch_smaller_than_the_number_of_streams_goes_round() {
+  for batch in [1, 2, 3] {
+    let mut bench = Bench::new(Setup { parallel: 4, batch, micro_batch: 1, ..Setup::default() });
+    let tickets: Vec<_> = (1..5).map(|salt| bench.submit(&prompt(salt, 1), endless())).collect();
+    for _ in 0..60 {
+      bench.scheduler.tick();
+      let tokens = tokens(&tickets);
+      assert!(tokens.iter().max().unwrap() - tokens.iter().min().unwrap() <= 1, "{tokens:?}");
+    }
+  }
+}
+
+#[test]
+fn a_prefill_goes_on_beside_more_streams_than_the_batch_has_places() {
+  let mut bench = Bench::new(Setup { parallel: 4, batch: 2, micro_batch: 1, ..Setup::default() });
+  for salt in 1..4 {
+    bench.submit(&prompt(salt, 1), endless());
+  }
+  let late = bench.submit(&prompt(4, 10), endless());
+  for _ in 0..24 {
+    bench.scheduler.tick();
+  }
+  assert!(late.inbox.tokens() > 0);
+}
+
+#[test]
+fn of_several_prefills_the_oldest_is_done_first() {
+  let mut bench = Bench::new(Setup { parallel: 2, batch: 8, ..Setup::default() });
+  let tickets = [bench.submit(&prompt(1, 28), endless()), bench.submit(&prompt(2, 28), endless())];
+  let mut first = Vec::new();
+  for tick in 0..12 {
+    bench.scheduler.tick();
+    first.push(tokens(&tickets));
+    assert!(tick > 6 || tickets[1].inbox.tokens() == 0);
+  }
+  assert_eq!(first[3], [1, 0]);
+  assert!(tickets[1].inbox.tokens() > 0);
+}

@@ -1,0 +1,132 @@
+//! Running requests, and what each must give: a plain loop over the model, without scheduler, cache or text stages.
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::decoder::Token;
+use local_inference_core::generate::{FinishReason, Request};
+use local_inference_core::options::GenerateOptions;
+use local_inference_core::schedule::{Activity, Scheduler};
+
+use super::fake::{Fake, Setup};
+use super::model;
+use super::sink::{Inbox, Outcome};
+
+/// Ticks after which a test gives up.
+pub(crate) const PATIENCE: usize = 10_000;
+
+/// A scheduler over a fake, and the fake.
+pub(crate) struct Bench {
+  pub(crate) fake: Fake,
+  pub(crate) scheduler: Scheduler<Fake, Inbox>,
+}
+
+/// A submitted request.
+#[derive(Clone)]
+pub(crate) struct Ticket {
+  pub(crate) inbox: Inbox,
+  pub(crate) cancel: CancelToken,
+}
+
+impl Bench {
+  pub(crate) fn new(setup: Setup) -> Self {
+    let fake = Fake::new(setup);
+    Self { scheduler: Scheduler::new(fake.clone(), setup.parallel), fake }
+  }
+
+  pub(crate) fn submit(&mut self, prompt: &[Token], options: GenerateOptions) -> Ticket {
+    let ticket = Ticket { inbox: Inbox::new(), cancel: CancelToken::new() };
+    let request = Request { prompt: prompt.to_vec(), options, cancel: ticket.cancel.clone() };
+    self.scheduler.submit(request, ticket.inbox.clone());
+    ticket
+  }
+
+  /// Ticks until there is nothing to do.
+  pub(crate) fn drain(&mut self) {
+    for _ in 0..PATIENCE {
+      match self.scheduler.tick() {
+        Activity::Worked => {}
+        Activity::Idle => return,
+        Activity::Blocked => panic!("every request waits for its consumer"),
+      }
+    }
+    panic!("the scheduler never becomes idle");
+  }
+
+  /// Runs one request to its end.
+  pub(crate) fn run(&mut self, prompt: &[Token], options: GenerateOptions) -> Inbox {
+    let ticket = self.submit(prompt, options);
+    self.drain();
+    ticket.inbox
+  }
+}
+
+/// What `prompt` gives on a scheduler of its own.
+pub(crate) fn solo(setup: Setup, prompt: &[Token], options: GenerateOptions) -> Outcome {
+  Bench::new(Setup { parallel: 1, ..setup }).run(prompt, options).outcome()
+}
+
+/// Options with a limit.
+pub(crate) fn limit(max_tokens: u32) -> GenerateOptions {
+  GenerateOptions { max_tokens: Some(max_tokens), ..GenerateOptions::default() }
+}
+
+/// A prompt of `length` tokens that differs with `salt` from its first token on.
+pub(crate) fn prompt(salt: i32, length: usize) -> Vec<Token> {
+  (0..length)
+    .map(|index| 1 + (salt * 5 + i32::try_from(index).unwrap() * 7) % (model::VOCABULARY - 1))
+    .collect()
+}
+
+/// The plainest generation with at most one stop: tokens one by one, the whole text searched after each.
+pub(crate) fn reference(context: usize, prompt: &[Token], options: &GenerateOptions) -> Outcome {
+  let seed = options.sampling.seed.unwrap_or(7);
+  let min_tokens = options.min_tokens as usize;
+  let mut history = prompt.to_vec();
+  let (mut bytes, mut stoppable_from) = (Vec::new(), 0);
+  loop {
+    let tokens = history.len() - prompt.len() + 1;
+    if tokens == min_tokens + 1 {
+      stoppable_from = String::from_utf8_lossy(complete(&bytes)).len();
+    }
+    let full = history.len() >= context;
+    let token = model::next(&history, seed, options.ignore_eos || tokens <= min_tokens);
+    history.push(token);
+    if token != model::END {
+      bytes.extend_from_slice(model::piece(token));
+    }
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let found = options.text.stops.first().filter(|_| tokens > min_tokens).and_then(|stop| {
+      text[stoppable_from..]
+        .find(stop.as_str())
+        .map(|at| (stop.clone(), text[..stoppable_from + at].to_owned()))
+    });
+    let reasoning = String::new();
+    if let Some((stop, text)) = found {
+      return Outcome { text, reasoning, tokens, reason: FinishReason::Stop, stop: Some(stop) };
+    }
+    let reason = if token == model::END {
+      FinishReason::Stop
+    } else if options.max_tokens.is_some_and(|most| tokens >= most as usize) {
+      FinishReason::Length
+    } else if full {
+      FinishReason::Context
+    } else {
+      continue;
+    };
+    return Outcome { text, reasoning, tokens, reason, stop: None };
+  }
+}
+
+/// `bytes` without a character that is still to be completed.
+fn complete(bytes: &[u8]) -> &[u8] {
+  match std::str::from_utf8(bytes) {
+    Err(error) if error.error_len().is_none() => &bytes[..error.valid_up_to()],
+    Err(_) => {
+      let cut = (1..=3.min(bytes.len())).rev().find(|&back| {
+        let tail = &bytes[bytes.len() - back..];
+        std::str::from_utf8(tail).is_err_and(|error| error.valid_up_to() == 0 && error.error_len().is_none())
+      });
+      &bytes[..bytes.len() - cut.unwrap_or(0)]
+    }
+    Ok(_) => bytes,
+  }
+}

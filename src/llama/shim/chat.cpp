@@ -1,0 +1,90 @@
+// Chat templates: OpenAI chat JSON in, rendered prompt and the facts a reader of the answer needs out.
+#include "guard.h"
+
+#include "chat.h"
+#include "json.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+struct li_chat {
+  common_chat_templates_ptr templates;
+};
+
+namespace {
+
+// Input object: messages (array), tools (array, optional), tool_choice (auto | none | required), add_generation_prompt,
+// enable_thinking (booleans), template_kwargs (object of JSON texts, optional).
+common_chat_templates_inputs to_inputs(const common_json & in) {
+  common_chat_templates_inputs out;
+  out.messages = common_chat_msgs_parse_oaicompat(in.at("messages"));
+  if (in.contains("tools")) {
+    out.tools = common_chat_tools_parse_oaicompat(in.at("tools"));
+    out.tool_choice = common_chat_tool_choice_parse_oaicompat(in.value("tool_choice", std::string("auto")));
+    out.parallel_tool_calls = true;
+  }
+  out.add_generation_prompt = in.value("add_generation_prompt", true);
+  out.enable_thinking = in.value("enable_thinking", true);
+  out.reasoning_format = COMMON_REASONING_FORMAT_AUTO;
+  if (in.contains("template_kwargs")) {
+    for (const auto & item : in.at("template_kwargs").items()) {
+      out.chat_template_kwargs[item.key()] = item.value().dump();
+    }
+  }
+  return out;
+}
+
+common_json to_json(const common_chat_params & params) {
+  common_json out;
+  out["prompt"] = params.prompt;
+  out["format"] = std::string(common_chat_format_name(params.format));
+  out["generation_prompt"] = params.generation_prompt;
+  out["supports_thinking"] = params.supports_thinking;
+  out["thinking_start"] = params.thinking_start_tag;
+  out["thinking_ends"] = params.thinking_end_tags;
+  out["stops"] = params.additional_stops;
+  out["preserved_tokens"] = params.preserved_tokens;
+  out["grammar"] = params.grammar;
+  out["grammar_lazy"] = params.grammar_lazy;
+  return out;
+}
+
+char * copy(const std::string & text) {
+  char * result = static_cast<char *>(std::malloc(text.size() + 1));
+  if (result == nullptr) {
+    throw std::bad_alloc();
+  }
+  std::memcpy(result, text.c_str(), text.size() + 1);
+  return result;
+}
+
+} // namespace
+
+li_chat * li_chat_new(const llama_model * model, const char * source, li_error * error) {
+  return li::guard<li_chat *>(error, LI_BAD_TEMPLATE, nullptr, [&] {
+    auto templates = common_chat_templates_init(model, source == nullptr ? "" : source);
+    return new li_chat{std::move(templates)};
+  });
+}
+
+void li_chat_free(li_chat * chat) {
+  delete chat;
+}
+
+char * li_chat_render(const li_chat * chat, const char * input_json, li_error * error) {
+  return li::guard<char *>(error, LI_BAD_TEMPLATE, nullptr, [&]() -> char * {
+    common_chat_templates_inputs inputs;
+    try {
+      inputs = to_inputs(common_json::parse(input_json));
+    } catch (const std::exception & exception) {
+      li::report(error, LI_BAD_INPUT, exception.what());
+      return nullptr;
+    }
+    return copy(to_json(common_chat_templates_apply(chat->templates.get(), inputs)).dump());
+  });
+}
+
+void li_string_free(char * text) {
+  std::free(text);
+}

@@ -1,0 +1,15 @@
+//! The only crate that sees llama.cpp. Owns models, contexts and samplers as RAII types; makes no decisions of its own.
+//!
+//! Every call that may throw goes through the shim (`shim/`), which turns C++ exceptions into statuses; everything that
+//! llama.cpp would assert on is checked before the call.
+
+pub mod backend;
+pub mod chat;
+mod context;
+pub mod embedder;
+mod ffi;
+mod log;
+pub mod model;
+mod sample;
+pub mod session;
+pub mod tokens;

@@ -1,0 +1,211 @@
+//! One request's sampler, and log probabilities from raw logits.
+
+use std::collections::HashSet;
+use std::ffi::CString;
+use std::ptr::NonNull;
+
+use llama_cpp_sys_2 as sys;
+use local_inference_core::decoder::{Logprob, Sampled, Token, TokenLogprobs};
+use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::options::{GenerateOptions, SamplingOptions};
+
+use crate::ffi::{
+  LiError, LiSampler, LiSampling, c_string, li_sampler_free, li_sampler_history, li_sampler_new,
+  li_sampler_sample, li_sampler_seed,
+};
+use crate::model::Model;
+
+/// Asks llama.cpp to draw a seed (`LLAMA_DEFAULT_SEED`).
+const RANDOM_SEED: u32 = u32::MAX;
+
+/// llama.cpp's common sampler for one request.
+pub(crate) struct Sampler {
+  pointer: NonNull<LiSampler>,
+  /// Control tokens whose text belongs to the answer.
+  preserved: HashSet<Token>,
+  logprobs: Option<u32>,
+  /// Keeps the vocabulary alive.
+  model: Model,
+}
+
+// SAFETY: owned by one request and used by the thread that runs it.
+unsafe impl Send for Sampler {}
+
+impl Drop for Sampler {
+  fn drop(&mut self) {
+    // SAFETY: created by li_sampler_new, freed once.
+    unsafe { li_sampler_free(self.pointer.as_ptr()) }
+  }
+}
+
+impl Sampler {
+  pub(crate) fn new(
+    model: &Model,
+    options: &GenerateOptions,
+    prompt: &[Token],
+    context_size: i32,
+  ) -> Result<Self> {
+    let sampling = &options.sampling;
+    let breakers: Vec<CString> = sampling
+      .dry
+      .sequence_breakers
+      .iter()
+      .map(|text| c_string("a DRY sequence breaker", text))
+      .collect::<Result<_>>()?;
+    let breaker_pointers: Vec<_> = breakers.iter().map(|text| text.as_ptr()).collect();
+    let biases: Vec<_> =
+      sampling.logit_bias.iter().map(|&(token, bias)| sys::llama_logit_bias { token, bias }).collect();
+    let grammar = sampling.grammar.as_deref().map(|text| c_string("the grammar", text)).transpose()?;
+    let mut raw = to_raw(sampling);
+    // llama.cpp no longer reads -1 as "the whole context": it would switch the sampler off.
+    let whole = |window: i32| if window < 0 { context_size } else { window };
+    raw.penalty_window = whole(sampling.penalty_window);
+    raw.dry_window = whole(sampling.dry.window);
+    raw.dry_breakers = breaker_pointers.as_ptr();
+    raw.dry_breaker_count = breaker_pointers.len();
+    raw.logit_bias = biases.as_ptr();
+    raw.logit_bias_count = biases.len();
+    raw.grammar = grammar.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
+
+    let mut error = LiError::new();
+    // SAFETY: everything `raw` points to lives until the end of this function.
+    let pointer = unsafe { li_sampler_new(model.pointer().as_ptr(), &raw const raw, &raw mut error) };
+    let Some(pointer) = NonNull::new(pointer) else {
+      let error = error.take("the sampler cannot be created");
+      return Err(error.unwrap_or_else(|| EngineError::new(ErrorCode::Internal, "no sampler")));
+    };
+    let sampler = Self {
+      pointer,
+      preserved: preserved(model, options)?,
+      logprobs: options.logprobs,
+      model: model.clone(),
+    };
+    sampler.remember(prompt, sampling)?;
+    Ok(sampler)
+  }
+
+  /// Penalties look back into the prompt, as llama.cpp's server does.
+  fn remember(&self, prompt: &[Token], sampling: &SamplingOptions) -> Result<()> {
+    let window = |length: i32| usize::try_from(length).unwrap_or(prompt.len());
+    let repetition = (sampling.repetition_penalty - 1.0).abs() > f32::EPSILON
+      || sampling.frequency_penalty.abs() > f32::EPSILON
+      || sampling.presence_penalty.abs() > f32::EPSILON;
+    let mut wanted = 0;
+    if repetition {
+      wanted = window(sampling.penalty_window);
+    }
+    if sampling.dry.multiplier > 0.0 {
+      wanted = wanted.max(window(sampling.dry.window));
+    }
+    let history = &prompt[prompt.len() - wanted.min(prompt.len())..];
+    let mut error = LiError::new();
+    // SAFETY: the slice is passed with its length; tokens come from this vocabulary.
+    unsafe {
+      li_sampler_history(self.pointer.as_ptr(), history.as_ptr(), history.len(), &raw mut error);
+    }
+    error.check("the prompt cannot be remembered")
+  }
+
+  pub(crate) fn seed(&self) -> u32 {
+    // SAFETY: the handle is alive.
+    unsafe { li_sampler_seed(self.pointer.as_ptr()) }
+  }
+
+  pub(crate) fn preserves(&self, token: Token) -> bool {
+    self.preserved.contains(&token)
+  }
+
+  pub(crate) fn sample(
+    &mut self,
+    context: NonNull<sys::llama_context>,
+    row: i32,
+    ban_end: bool,
+  ) -> Result<Sampled> {
+    // Log probabilities are the model's own: they must be read before the shim edits the logits.
+    let mut alternatives = self.logprobs.map(|_| {
+      let size = self.model.vocabulary_size() as usize;
+      // SAFETY: the row was decoded with logits; llama.cpp keeps `n_vocab` floats there until the next decode.
+      let logits = unsafe {
+        let pointer = sys::llama_get_logits_ith(context.as_ptr(), row);
+        if pointer.is_null() { &[] } else { std::slice::from_raw_parts(pointer, size) }
+      };
+      logits.to_vec()
+    });
+    let mut error = LiError::new();
+    // SAFETY: both handles are alive and used by this thread only.
+    let token = unsafe {
+      li_sampler_sample(self.pointer.as_ptr(), context.as_ptr(), row, ban_end, &raw mut error)
+    };
+    error.check("no token could be chosen")?;
+    if token < 0 {
+      return Err(EngineError::new(ErrorCode::GrammarInvalid, "no token satisfies the constraints"));
+    }
+    let logprobs =
+      alternatives.as_mut().map(|logits| log_probabilities(logits, token, self.logprobs.unwrap_or(0)));
+    Ok(Sampled { token, logprobs })
+  }
+}
+
+fn to_raw(sampling: &SamplingOptions) -> LiSampling {
+  LiSampling {
+    seed: sampling.seed.unwrap_or(RANDOM_SEED),
+    temperature: sampling.temperature,
+    top_p: sampling.top_p,
+    min_p: sampling.min_p,
+    typical_p: sampling.typical_p,
+    top_k: sampling.top_k,
+    repetition_penalty: sampling.repetition_penalty,
+    frequency_penalty: sampling.frequency_penalty,
+    presence_penalty: sampling.presence_penalty,
+    penalty_window: sampling.penalty_window,
+    dry_multiplier: sampling.dry.multiplier,
+    dry_base: sampling.dry.base,
+    dry_allowed_length: sampling.dry.allowed_length,
+    dry_window: sampling.dry.window,
+    dry_breakers: std::ptr::null(),
+    dry_breaker_count: 0,
+    xtc_probability: sampling.xtc.probability,
+    xtc_threshold: sampling.xtc.threshold,
+    mirostat: i32::from(sampling.mirostat.mode),
+    mirostat_tau: sampling.mirostat.tau,
+    mirostat_eta: sampling.mirostat.eta,
+    logit_bias: std::ptr::null(),
+    logit_bias_count: 0,
+    grammar: std::ptr::null(),
+  }
+}
+
+/// Control tokens that must appear as text: those of the answer's format, and those that mark reasoning.
+fn preserved(model: &Model, options: &GenerateOptions) -> Result<HashSet<Token>> {
+  let tags = options.text.reasoning.iter().flat_map(|tags| tags.ends.iter().chain([&tags.start]));
+  let mut tokens = HashSet::new();
+  for text in options.preserved_tokens.iter().chain(tags) {
+    let found = model.tokenize(text, false, true)?;
+    tokens.extend(found.into_iter().filter(|token| model.vocabulary().is_control(*token)));
+  }
+  Ok(tokens)
+}
+
+/// Natural log-softmax of `logits` for the chosen token and the `count` most likely ones.
+#[allow(clippy::cast_possible_truncation, reason = "log probabilities fit f32; token ids fit i32")]
+fn log_probabilities(logits: &[f32], chosen: Token, count: u32) -> TokenLogprobs {
+  let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+  let sum: f64 = logits.iter().map(|logit| f64::from(logit - max).exp()).sum();
+  let normaliser = f64::from(max) + sum.ln();
+  let logprob = |token: usize| (f64::from(logits[token]) - normaliser) as f32;
+  let mut order: Vec<usize> = (0..logits.len()).collect();
+  let count = (count as usize).min(order.len());
+  if count > 0 && count < order.len() {
+    order.select_nth_unstable_by(count, |a, b| logits[*b].total_cmp(&logits[*a]));
+  }
+  order.truncate(count);
+  order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+  let chosen_index = usize::try_from(chosen).unwrap_or(0);
+  TokenLogprobs {
+    chosen: Logprob { token: chosen, logprob: logprob(chosen_index) },
+    top: order
+      .into_iter()
+      .map(|token| Logprob { token: token as Token, logprob: logprob(token) })
+      .collect(),
+  }
+}

@@ -1,0 +1,113 @@
+//! What the tests of this crate share: the started backend, the real models, a collecting sink.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::generate::{Event, Finished, Request, Sink};
+use local_inference_core::options::{ContextOptions, GenerateOptions, LoadOptions};
+use local_inference_llama::backend;
+use local_inference_llama::model::Model;
+use local_inference_llama::session::Session;
+
+/// Starts llama.cpp with the modules of this build.
+pub(crate) fn start() {
+  backend::start(&PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))).unwrap();
+}
+
+/// A model that `npm run models` has fetched.
+pub(crate) fn model_path(name: &str) -> PathBuf {
+  let folder = std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
+    || {
+      let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"),
+        PathBuf::from,
+      );
+      cache.join("local-inference/models")
+    },
+    PathBuf::from,
+  );
+  let path = folder.join(name);
+  assert!(path.exists(), "{} is missing: fetch the models with `npm run models`", path.display());
+  path
+}
+
+pub(crate) fn smollm2() -> PathBuf {
+  model_path("SmolLM2-135M-Instruct.Q4_1.gguf")
+}
+
+pub(crate) fn minilm() -> PathBuf {
+  model_path("all-MiniLM-L6-v2-f16.gguf")
+}
+
+pub(crate) fn tiny() -> PathBuf {
+  model_path("tiny.gguf")
+}
+
+pub(crate) fn load(path: &std::path::Path) -> Model {
+  start();
+  Model::load(path, &LoadOptions::default(), &|_| {}, &CancelToken::new()).unwrap()
+}
+
+pub(crate) fn open(model: &Model, size: u32) -> Session {
+  Session::open(model, &ContextOptions { context_size: Some(size), threads: Some(2), ..ContextOptions::default() })
+    .unwrap()
+}
+
+/// Sends events to the test.
+pub(crate) struct Collector(Sender<Event>);
+
+impl Sink for Collector {
+  fn ready(&self) -> bool {
+    true
+  }
+
+  fn send(&mut self, event: Event) {
+    let _ = self.0.send(event);
+  }
+}
+
+/// A request's result.
+#[derive(Debug)]
+pub(crate) struct Answer {
+  pub(crate) text: String,
+  pub(crate) reasoning: String,
+  pub(crate) pieces: Vec<local_inference_core::generate::Piece>,
+  pub(crate) finished: Finished,
+}
+
+pub(crate) fn submit(session: &Session, model: &Model, prompt: &str, options: GenerateOptions) -> Receiver<Event> {
+  let (sender, receiver) = channel();
+  let prompt = model.tokenize(prompt, true, true).unwrap();
+  session.submit(Request { prompt, options, cancel: CancelToken::new() }, Collector(sender));
+  receiver
+}
+
+/// Waits for the end of a request.
+pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, local_inference_core::error::EngineError> {
+  let mut pieces = Vec::new();
+  loop {
+    match events.recv_timeout(Duration::from_secs(300)).expect("a request always ends") {
+      Event::Piece(piece) => pieces.push(piece),
+      Event::Failed(error) => return Err(error),
+      Event::Done(finished) => {
+        let text = pieces.iter().map(|piece| piece.text.as_str()).collect();
+        let reasoning = pieces.iter().map(|piece| piece.reasoning.as_str()).collect();
+        return Ok(Answer { text, reasoning, pieces, finished });
+      }
+    }
+  }
+}
+
+pub(crate) fn greedy(max_tokens: u32) -> GenerateOptions {
+  let mut options = GenerateOptions { max_tokens: Some(max_tokens), ..GenerateOptions::default() };
+  options.sampling.temperature = 0.0;
+  options
+}
+
+/// The ChatML prompt of SmolLM2 and Qwen.
+pub(crate) fn chatml(question: &str) -> String {
+  format!("<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n")
+}

@@ -1,0 +1,145 @@
+import { abortError, closedError, throwIfAborted } from "../errors.js";
+import { forwardLogs } from "../log.js";
+import type { ContextOptions, EmbedderOptions } from "../native.js";
+import type { EmbedOptions, EmbedResult } from "./embedder.js";
+import type { TextGeneration } from "./generation.js";
+import type { LocalModel } from "./model.js";
+import { acquire, disown, type ModelSpec, type Owner, type Resident } from "./residents.js";
+import type { GenerateRequest } from "./types.js";
+
+export interface TextSpec extends ModelSpec {
+  readonly context?: ContextOptions;
+}
+
+export interface EmbeddingSpec extends ModelSpec {
+  readonly embedder?: EmbedderOptions;
+}
+
+export interface EngineOptions {
+  /** Milliseconds without a request after which a model leaves memory; 0: never. Default 15 minutes. */
+  idleUnloadMs?: number;
+}
+
+interface Call {
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Keeps models in memory while they are used. Engines of one process share the weights of the same file loaded with
+ * the same options; closing one leaves what another one uses.
+ */
+export class Engine implements Owner, AsyncDisposable {
+  readonly idleUnloadMs: number;
+  /** One controller for each request in progress. */
+  readonly #requests = new Set<AbortController>();
+  readonly #work = new Set<Promise<unknown>>();
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(options: EngineOptions) {
+    this.idleUnloadMs = options.idleUnloadMs ?? 15 * 60_000;
+  }
+
+  /** Loads nothing. */
+  static create(options: EngineOptions = {}): Engine {
+    return new Engine(options);
+  }
+
+  /** Requests in progress. */
+  get active(): number {
+    return this.#requests.size;
+  }
+
+  /**
+   * Starts a generation, loading the model first when it is not in memory; resolves when the model has accepted it.
+   *
+   * @throws LocalInferenceError what loading, rendering and the sampling options can throw; `CLOSED`; an `AbortError`.
+   */
+  generate(spec: TextSpec, request: GenerateRequest, call: Call = {}): Promise<TextGeneration> {
+    return this.#request(call.signal, async (signal, resident) => {
+      const context = await resident(spec).then((one) => one.context(spec.context ?? {}));
+      const generation = context.generate(request, { signal });
+      await generation.started;
+      return { value: generation, until: generation.settled };
+    });
+  }
+
+  /** Embeds texts; calls at the same time share a batch. */
+  embed(spec: EmbeddingSpec, texts: readonly string[], call: EmbedOptions = {}): Promise<EmbedResult> {
+    return this.#request(call.signal, async (signal, resident) => {
+      const embedder = await resident(spec).then((one) => one.embedder(spec.embedder ?? {}));
+      return { value: await embedder.embed(texts, { ...call, signal }) };
+    });
+  }
+
+  /** Runs `work` with the model in memory. */
+  withModel<T>(spec: ModelSpec, work: (model: LocalModel) => Promise<T>, call: Call = {}): Promise<T> {
+    return this.#request(call.signal, async (_, resident) => {
+      const model = await (await resident(spec)).model;
+      return { value: await work(model) };
+    });
+  }
+
+  /** Loads a model and opens what the spec names, so that the first request finds it in memory. */
+  preload(spec: TextSpec | EmbeddingSpec, call: Call = {}): Promise<void> {
+    return this.#request(call.signal, async (_, resident) => {
+      const held = await resident(spec);
+      if ("embedder" in spec) await held.embedder(spec.embedder ?? {});
+      else if ("context" in spec) await held.context(spec.context ?? {});
+      return { value: undefined };
+    });
+  }
+
+  /** Aborts this engine's requests and gives up its models. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#release();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #release(): Promise<void> {
+    this.#closed = true;
+    for (const request of this.#requests) request.abort(closedError("engine"));
+    await Promise.allSettled(this.#work);
+    await disown(this);
+  }
+
+  /** Runs one request with a signal that the caller and `close` can fire; holds its model until `until`. */
+  async #request<T>(
+    outer: AbortSignal | undefined,
+    run: (
+      signal: AbortSignal,
+      resident: (spec: ModelSpec) => Promise<Resident>,
+    ) => Promise<{ value: T; until?: Promise<void> }>,
+  ): Promise<T> {
+    if (this.#closed) throw closedError("engine");
+    throwIfAborted(outer);
+    const controller = new AbortController();
+    const forward = () => controller.abort(abortError(outer));
+    outer?.addEventListener("abort", forward, { once: true });
+    this.#requests.add(controller);
+    const held: Resident[] = [];
+    const hold = async (spec: ModelSpec) => {
+      const resident = await acquire(this, spec, controller.signal);
+      held.push(resident);
+      return resident;
+    };
+    const finish = () => {
+      outer?.removeEventListener("abort", forward);
+      this.#requests.delete(controller);
+      for (const resident of held) resident.letGo();
+      forwardLogs();
+    };
+    const running = run(controller.signal, hold);
+    this.#track(running.then(({ until }) => until).finally(finish));
+    return (await running).value;
+  }
+
+  #track(work: Promise<unknown>): void {
+    const tracked = work.catch(() => {}).finally(() => this.#work.delete(tracked));
+    this.#work.add(tracked);
+  }
+}

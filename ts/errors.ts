@@ -1,0 +1,147 @@
+/** Codes of the native engine, in the order of its own list. */
+export const ERROR_CODES = [
+  "MODEL_NOT_FOUND",
+  "MODEL_INVALID",
+  "MODEL_UNSUPPORTED",
+  "OUT_OF_MEMORY",
+  "CONTEXT_OVERFLOW",
+  "CANCELLED",
+  "UNSUPPORTED",
+  "INVALID_INPUT",
+  "TEMPLATE_INVALID",
+  "GRAMMAR_INVALID",
+  "BACKEND_UNAVAILABLE",
+  "CLOSED",
+  "DECODE_FAILED",
+  "INTERNAL",
+] as const;
+
+/** What a caller branches on: a code of the native engine. */
+export type EngineErrorCode = (typeof ERROR_CODES)[number];
+
+/** The code that makes a model router try the next provider; only the elizaOS layer uses it. */
+export const UNAVAILABLE = "LOCAL_INFERENCE_UNAVAILABLE";
+
+export type LocalInferenceErrorCode = EngineErrorCode | typeof UNAVAILABLE;
+
+/**
+ * Why a request failed, as elizaOS routers read it: the first two move on to the next provider,
+ * `invalid_input` is final.
+ */
+export type UnavailableReason = "backend_unavailable" | "capability_unavailable";
+export type ErrorReason = UnavailableReason | "invalid_input";
+
+export interface ErrorDetails {
+  /** What the user can do about it. */
+  hint?: string;
+  cause?: unknown;
+  reason?: ErrorReason;
+}
+
+/** Every failure of this package. */
+export class LocalInferenceError extends Error {
+  override name = "LocalInferenceError";
+  readonly code: LocalInferenceErrorCode;
+  readonly hint?: string;
+  readonly reason?: ErrorReason;
+
+  constructor(code: LocalInferenceErrorCode, message: string, details: ErrorDetails = {}) {
+    super(withHint(message, details.hint), causeOption(details.cause));
+    this.code = code;
+    if (details.hint !== undefined) this.hint = details.hint;
+    if (details.reason !== undefined) this.reason = details.reason;
+  }
+}
+
+function withHint(message: string, hint: string | undefined): string {
+  return hint === undefined || message.endsWith(hint) ? message : `${message} ${hint}`;
+}
+
+function causeOption(cause: unknown): ErrorOptions | undefined {
+  return cause === undefined ? undefined : { cause };
+}
+
+const NATIVE_MESSAGE = new RegExp(`^(${ERROR_CODES.join("|")}): ([\\s\\S]*)$`);
+
+/** Maps what the addon throws (`CODE: message`) to a {@link LocalInferenceError}; anything else is `INTERNAL`. */
+export function fromNative(error: unknown): LocalInferenceError {
+  if (error instanceof LocalInferenceError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const match = NATIVE_MESSAGE.exec(message);
+  const code = (match?.[1] as EngineErrorCode | undefined) ?? "INTERNAL";
+  const details: ErrorDetails = { cause: error };
+  if (code === "INVALID_INPUT") details.reason = "invalid_input";
+  return new LocalInferenceError(code, match?.[2] ?? message, details);
+}
+
+/** A bad argument or setting. */
+export function invalidInput(
+  message: string,
+  details: Omit<ErrorDetails, "reason"> = {},
+): LocalInferenceError {
+  return new LocalInferenceError("INVALID_INPUT", message, { ...details, reason: "invalid_input" });
+}
+
+/** A model, a backend or a capability is not there; a router may ask the next provider. */
+export function unavailable(
+  reason: UnavailableReason,
+  message: string,
+  hint?: string,
+  cause?: unknown,
+): LocalInferenceError {
+  const details: ErrorDetails = { reason };
+  if (hint !== undefined) details.hint = hint;
+  if (cause !== undefined) details.cause = cause;
+  return new LocalInferenceError(UNAVAILABLE, message, details);
+}
+
+/**
+ * What an aborted call rejects with: `name` is `AbortError`, `code` is `CANCELLED`, `cause` is the signal's reason. A
+ * signal that this package fired carries its own error.
+ */
+export function abortError(signal?: AbortSignal): LocalInferenceError {
+  if (signal?.reason instanceof LocalInferenceError) return signal.reason;
+  const error = new LocalInferenceError("CANCELLED", "The operation was aborted.", { cause: signal?.reason });
+  error.name = "AbortError";
+  return error;
+}
+
+/** Throws {@link abortError} when the signal has already fired. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw abortError(signal);
+}
+
+export function closedError(what: string): LocalInferenceError {
+  return new LocalInferenceError("CLOSED", `The ${what} is closed.`);
+}
+
+const REASON_TOWARDS_ELIZA: Partial<Record<LocalInferenceErrorCode, ErrorReason>> = {
+  MODEL_NOT_FOUND: "backend_unavailable",
+  MODEL_INVALID: "backend_unavailable",
+  BACKEND_UNAVAILABLE: "backend_unavailable",
+  OUT_OF_MEMORY: "backend_unavailable",
+  MODEL_UNSUPPORTED: "capability_unavailable",
+  UNSUPPORTED: "capability_unavailable",
+  INVALID_INPUT: "invalid_input",
+  GRAMMAR_INVALID: "invalid_input",
+  TEMPLATE_INVALID: "invalid_input",
+  CONTEXT_OVERFLOW: "invalid_input",
+};
+
+/**
+ * The error a model handler throws. What is missing becomes `LOCAL_INFERENCE_UNAVAILABLE`, bad input keeps its
+ * code and gets `reason: "invalid_input"`, everything else passes unchanged.
+ */
+export function towardsEliza(error: unknown): LocalInferenceError {
+  const known = fromNative(error);
+  const reason = REASON_TOWARDS_ELIZA[known.code];
+  if (known.reason === reason || reason === undefined) return known;
+  if (reason === "invalid_input") {
+    return new LocalInferenceError(known.code, known.message, { ...hintOf(known), reason, cause: known });
+  }
+  return unavailable(reason, known.message, known.hint, known);
+}
+
+function hintOf(error: LocalInferenceError): { hint?: string } {
+  return error.hint === undefined ? {} : { hint: error.hint };
+}

@@ -1,0 +1,89 @@
+import { basename } from "node:path";
+import type { IAgentRuntime } from "@elizaos/core";
+import { agentOf } from "../agent.js";
+import { invalidInput, LocalInferenceError, towardsEliza } from "../errors.js";
+import { padded, vectorShape } from "./dimensions.js";
+import { signalOf } from "./signal.js";
+import { emitModelUsed } from "./usage.js";
+
+type Handler<T> = (runtime: IAgentRuntime, params: unknown) => Promise<T>;
+
+/** `TEXT_EMBEDDING`: one text, one vector of a size that elizaOS stores. */
+export const embed: Handler<number[]> = mapped(async (runtime, params) => {
+  const text = textOf(params);
+  // elizaOS asks for the embedding of nothing to learn the dimensions, while the agent is starting.
+  if (text === undefined || text === "") return probe(runtime);
+  const [vector] = await embedTexts(runtime, "TEXT_EMBEDDING", [text], params);
+  if (vector === undefined) throw new LocalInferenceError("INTERNAL", "The embedding is missing.");
+  return vector;
+});
+
+/** `TEXT_EMBEDDING_BATCH` of elizaOS 2: many texts, one vector for each. */
+export const embedBatch: Handler<number[][]> = mapped(async (runtime, params) => {
+  const texts = isObject(params) ? params.texts : undefined;
+  if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
+    throw invalidInput("TEXT_EMBEDDING_BATCH needs texts, an array of strings.");
+  }
+  return embedTexts(runtime, "TEXT_EMBEDDING_BATCH", texts, params);
+});
+
+export const embeddingHandlers: Readonly<Record<string, Handler<unknown>>> = {
+  TEXT_EMBEDDING: embed,
+  TEXT_EMBEDDING_BATCH: embedBatch,
+};
+
+/** A zero vector of the right size, from the file's header alone. */
+async function probe(runtime: IAgentRuntime): Promise<number[]> {
+  const agent = agentOf(runtime);
+  const header = await agent.header(await agent.modelPath("embedding"));
+  const { stored } = vectorShape(header.embeddingLength, agent.config.embeddingDimensions);
+  return new Array<number>(stored).fill(0);
+}
+
+async function embedTexts(
+  runtime: IAgentRuntime,
+  type: string,
+  texts: readonly string[],
+  params: unknown,
+): Promise<number[][]> {
+  if (texts.length === 0) return [];
+  const agent = agentOf(runtime);
+  const { config, engine } = agent;
+  const spec = await agent.embeddingSpec();
+  const header = await agent.header(spec.path);
+  const { kept, stored } = vectorShape(header.embeddingLength, config.embeddingDimensions);
+  const { vectors, tokens } = await engine.embed(spec, texts, {
+    truncate: config.embeddingTruncate,
+    signal: signalOf(params),
+    ...(kept < header.embeddingLength ? { dimensions: kept } : {}),
+  });
+  const model = basename(spec.path);
+  emitModelUsed(runtime, { type, model, prompt: texts[0] ?? "", tokens: { prompt: tokens, completion: 0 } });
+  return vectors.map((vector) => {
+    if (vector.length === kept) return padded(vector, stored);
+    throw new LocalInferenceError(
+      "MODEL_UNSUPPORTED",
+      `The model gives ${vector.length} dimensions where its header promises ${kept}.`,
+    );
+  });
+}
+
+function textOf(params: unknown): string | undefined {
+  if (params === null || params === undefined || typeof params === "string") return params ?? undefined;
+  if (isObject(params) && typeof params.text === "string") return params.text;
+  throw invalidInput("TEXT_EMBEDDING needs a text.");
+}
+
+function mapped<T>(handler: Handler<T>): Handler<T> {
+  return async (runtime, params) => {
+    try {
+      return await handler(runtime, params);
+    } catch (error) {
+      throw towardsEliza(error);
+    }
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

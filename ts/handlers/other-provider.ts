@@ -1,0 +1,34 @@
+import type { IAgentRuntime } from "@elizaos/core";
+import { agentOf, type ModelRole } from "../agent.js";
+import { towardsEliza } from "../errors.js";
+import { PLUGIN_NAME } from "../names.js";
+
+type ModelHandler = (runtime: IAgentRuntime, params: unknown) => Promise<unknown>;
+
+interface ModelRegistry {
+  models?: Map<string, { handler: ModelHandler; provider: string }[]>;
+}
+
+/**
+ * Another plugin's handler for a model type, when no local model is configured for it. core 1.7 asks one handler only,
+ * so an agent that uses this plugin for embeddings alone would lose its text provider without it. Never used for a model
+ * that is configured: a missing file must not send prompts elsewhere.
+ */
+export function unlessConfigured(
+  runtime: IAgentRuntime,
+  role: ModelRole,
+  type: string,
+): ((params: unknown) => Promise<unknown>) | undefined {
+  if (isConfigured(runtime, role)) return undefined;
+  const registered = (runtime as ModelRegistry).models?.get(type) ?? [];
+  const other = registered.find((model) => model.provider !== PLUGIN_NAME);
+  return other && ((params) => other.handler(runtime, params));
+}
+
+function isConfigured(runtime: IAgentRuntime, role: ModelRole): boolean {
+  try {
+    return agentOf(runtime).isConfigured(role);
+  } catch (error) {
+    throw towardsEliza(error);
+  }
+}

@@ -1,0 +1,64 @@
+import { deferred, OnDemandPromise } from "../engine/deferred.js";
+import type { TextGeneration } from "../engine/generation.js";
+import type { GenerationResult } from "../engine/types.js";
+import { towardsEliza } from "../errors.js";
+import { finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
+
+/** A streamed answer as elizaOS reads it; awaiting one of the promises reads the rest of the stream. */
+export interface TextStream {
+  /** The answer as it grows, without reasoning; leaving the loop stops the model. */
+  textStream: AsyncIterable<string>;
+  text: Promise<string>;
+  usage: Promise<TokenUsage | undefined>;
+  finishReason: Promise<string | undefined>;
+}
+
+export function textStream(generation: TextGeneration): TextStream {
+  return {
+    textStream: new AnswerText(generation),
+    text: later(generation, (result) => result.text),
+    usage: later(generation, (result) => tokenUsage(result.usage)),
+    finishReason: later(generation, (result) => finishReasonOf(result.finishReason)),
+  };
+}
+
+function later<T>(generation: TextGeneration, pick: (result: GenerationResult) => T): Promise<T> {
+  const field = deferred<T>();
+  const read = () =>
+    generation.result.then(
+      (result) => field.resolve(pick(result)),
+      (error: unknown) => field.reject(towardsEliza(error)),
+    );
+  return OnDemandPromise.of(field.promise, () => void read());
+}
+
+/** The generation is private to the object, because the agent's call log walks everything enumerable of a result. */
+class AnswerText implements AsyncIterable<string> {
+  readonly #generation: TextGeneration;
+
+  constructor(generation: TextGeneration) {
+    this.#generation = generation;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<string, undefined> {
+    const generation = this.#generation;
+    const pieces = generation[Symbol.asyncIterator]();
+    return {
+      async next() {
+        try {
+          for (;;) {
+            const piece = await pieces.next();
+            if (piece.done) return { done: true, value: undefined };
+            if (piece.value.text !== "") return { done: false, value: piece.value.text };
+          }
+        } catch (error) {
+          throw towardsEliza(error);
+        }
+      },
+      async return() {
+        await generation.cancel();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+}

@@ -1,0 +1,113 @@
+import { basename } from "node:path";
+import type { IAgentRuntime } from "@elizaos/core";
+import { type Agent, agentOf } from "../agent.js";
+import type { TextGeneration } from "../engine/generation.js";
+import type { GenerateRequest, GenerationResult } from "../engine/types.js";
+import { invalidInput, towardsEliza } from "../errors.js";
+import { unlessConfigured } from "./other-provider.js";
+import { conversationOf, messagesOf, optionsOf, promptOf, type TextParams, wantsObject } from "./params.js";
+import { signalOf } from "./signal.js";
+import { type TextStream, textStream } from "./text-stream.js";
+import { emitModelUsed, finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
+
+/** What a request of the 2.x form is answered with. */
+export interface TextObject {
+  text: string;
+  finishReason: string;
+  usage: TokenUsage;
+}
+
+export type TextAnswer = string | TextObject | TextStream;
+export type TextHandler = (runtime: IAgentRuntime, params: TextParams) => Promise<TextAnswer>;
+
+interface TextType {
+  readonly type: string;
+  readonly role: "small" | "large";
+  /** Reason before answering unless the settings say otherwise. */
+  readonly reasons?: boolean;
+  /** Send the prompt as it is, without the chat template. */
+  readonly raw?: boolean;
+}
+
+/** Model types by their string values; those of elizaOS 2 are not names that 1.7 exports. */
+const TEXT_TYPES: readonly TextType[] = [
+  { type: "TEXT_NANO", role: "small" },
+  { type: "TEXT_SMALL", role: "small" },
+  { type: "TEXT_MEDIUM", role: "small" },
+  { type: "TEXT_LARGE", role: "large" },
+  { type: "TEXT_MEGA", role: "large" },
+  { type: "REASONING_SMALL", role: "small", reasons: true },
+  { type: "REASONING_LARGE", role: "large", reasons: true },
+  { type: "TEXT_COMPLETION", role: "large", raw: true },
+  { type: "RESPONSE_HANDLER", role: "small" },
+  { type: "ACTION_PLANNER", role: "small" },
+];
+
+/** One handler for each text type. */
+export const textHandlers: Readonly<Record<string, TextHandler>> = Object.fromEntries(
+  TEXT_TYPES.map((textType) => [textType.type, textHandler(textType)]),
+);
+
+function textHandler(textType: TextType): TextHandler {
+  return async (runtime, params) => {
+    const delegate = unlessConfigured(runtime, textType.role, textType.type);
+    if (delegate !== undefined) return (await delegate(params)) as TextAnswer;
+    try {
+      return await answer(runtime, agentOf(runtime), textType, params);
+    } catch (error) {
+      throw towardsEliza(error);
+    }
+  };
+}
+
+async function answer(
+  runtime: IAgentRuntime,
+  agent: Agent,
+  textType: TextType,
+  params: TextParams,
+): Promise<TextAnswer> {
+  if (typeof params !== "object" || params === null) throw invalidInput("A text request needs parameters.");
+  const request = requestOf(runtime, agent, textType, params);
+  const spec = await agent.textSpec(textType.role);
+  const generation = await agent.engine.generate(spec, request, { signal: signalOf(params) });
+  void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));
+  if (params.stream === true) return textStream(generation);
+  const result = await generation.result;
+  return wantsObject(params) ? textObject(result) : result.text;
+}
+
+function requestOf(
+  runtime: IAgentRuntime,
+  agent: Agent,
+  textType: TextType,
+  params: TextParams,
+): GenerateRequest {
+  const options = optionsOf(params);
+  if (textType.raw && messagesOf(params) === undefined) return { ...options, prompt: promptOf(params) };
+  const messages = conversationOf(params, runtime.character?.system);
+  const enableThinking = agent.config.enableThinking ?? textType.reasons ?? false;
+  return { ...options, messages, enableThinking };
+}
+
+function textObject(result: GenerationResult): TextObject {
+  return {
+    text: result.text,
+    finishReason: finishReasonOf(result.finishReason),
+    usage: tokenUsage(result.usage),
+  };
+}
+
+/** Without measurements the engine never ran, so there is nothing to report. */
+function report(
+  runtime: IAgentRuntime,
+  type: string,
+  path: string,
+  request: GenerateRequest,
+  generation: TextGeneration,
+): void {
+  const { usage } = generation;
+  if (usage === undefined) return;
+  const prompt = request.prompt ?? request.messages?.at(-1)?.content ?? "";
+  const tokens = { prompt: usage.promptTokens, completion: usage.completionTokens };
+  emitModelUsed(runtime, { type, model: basename(path), prompt, tokens, usage });
+}

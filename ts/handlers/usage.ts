@@ -1,0 +1,57 @@
+import type { IAgentRuntime } from "@elizaos/core";
+import type { FinishReason } from "../engine/types.js";
+import { PLUGIN_NAME } from "../names.js";
+import type { Usage } from "../native.js";
+
+/** Characters of a prompt that an event carries. */
+const PROMPT_LIMIT = 200;
+
+/** The counts elizaOS reads; the last field is of 2.x. */
+export interface TokenUsage {
+  promptTokens: number;
+  completionTokens: number;
+  totalTokens: number;
+  cacheReadInputTokens: number;
+}
+
+export function tokenUsage(usage: Usage): TokenUsage {
+  return {
+    promptTokens: usage.promptTokens,
+    completionTokens: usage.completionTokens,
+    totalTokens: usage.promptTokens + usage.completionTokens,
+    cacheReadInputTokens: usage.cachedPromptTokens,
+  };
+}
+
+/** elizaOS knows one word for an answer that was cut short, whatever the limit was. */
+export function finishReasonOf(reason: FinishReason): string {
+  return reason === "context" ? "length" : reason;
+}
+
+export interface ModelUsed {
+  /** Model type of the request. */
+  type: string;
+  /** File name of the model, without directory. */
+  model: string;
+  prompt: string;
+  tokens: { prompt: number; completion: number };
+  /** All measurements of a text generation. */
+  usage?: Usage;
+}
+
+/** Tells the agent what a request cost. Listeners cannot delay or fail the request. */
+export function emitModelUsed(runtime: IAgentRuntime, used: ModelUsed): void {
+  const { prompt, completion } = used.tokens;
+  const event = {
+    runtime,
+    source: PLUGIN_NAME,
+    provider: PLUGIN_NAME,
+    type: used.type,
+    model: used.model,
+    modelName: used.model,
+    prompt: used.prompt.slice(0, PROMPT_LIMIT),
+    tokens: { prompt, completion, total: prompt + completion },
+    ...(used.usage === undefined ? {} : { usage: used.usage }),
+  };
+  void (async () => runtime.emitEvent("MODEL_USED", event))().catch(() => {});
+}

@@ -1,0 +1,2 @@
+/** The plugin's name: provider of its models and prefix of its log lines. */
+export const PLUGIN_NAME = "local-inference";

@@ -1,0 +1,168 @@
+import { z } from "zod";
+
+/** One setting of the plugin: read from the agent first, from the environment second. */
+export interface Setting<T> {
+  readonly type: "string" | "number" | "boolean";
+  /** What it does, with units and range; the same text as in package.json. */
+  readonly description: string;
+  /** The default as a user would write it; absent when there is none. */
+  readonly default?: string;
+  /** Turns the text into a value or says what is wrong with it. */
+  readonly schema: z.ZodType<T, string>;
+}
+
+/** Cache types of the KV cache that a user may ask for, from the largest to the smallest. */
+export const KV_TYPES = [
+  "auto",
+  "f32",
+  "f16",
+  "bf16",
+  "q8_0",
+  "q5_1",
+  "q5_0",
+  "q4_1",
+  "q4_0",
+  "iq4_nl",
+] as const;
+export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
+export const TRUNCATIONS = ["head", "tail", "error"] as const;
+
+const text = z.string().trim().min(1);
+
+function integer(least: number, most = Number.MAX_SAFE_INTEGER): z.ZodType<number, string> {
+  return z
+    .string()
+    .trim()
+    .regex(/^-?\d+$/, "must be a whole number")
+    .transform(Number)
+    .pipe(z.number().int().min(least).max(most));
+}
+
+/** `auto` reads as undefined: the engine decides. */
+function autoOr<T>(schema: z.ZodType<T, string>): z.ZodType<T | undefined, string> {
+  return z.union([
+    z
+      .string()
+      .trim()
+      .regex(/^auto$/i, "must be auto or a value in range")
+      .transform(() => undefined),
+    schema,
+  ]);
+}
+
+function oneOf<const T extends readonly [string, ...string[]]>(values: T): z.ZodType<T[number], string> {
+  return z.string().trim().toLowerCase().pipe(z.enum(values));
+}
+
+const flag: z.ZodType<boolean, string> = oneOf([
+  "true",
+  "false",
+  "1",
+  "0",
+  "yes",
+  "no",
+  "on",
+  "off",
+]).transform((word) => ["true", "1", "yes", "on"].includes(word));
+
+function setting<T>(
+  type: Setting<T>["type"],
+  schema: z.ZodType<T, string>,
+  description: string,
+  standard?: string,
+): Setting<T> {
+  return standard === undefined
+    ? { type, schema, description }
+    : { type, schema, description, default: standard };
+}
+
+const MODEL_FORMS = "a GGUF file (absolute, or relative to MODELS_DIR) or its name without .gguf";
+
+/** Every setting, declared once. `agentConfig.pluginParameters` in package.json says the same. */
+export const SETTINGS = {
+  ELIZA_STATE_DIR: setting("string", text, "Directory of elizaOS state. Default: ~/.eliza"),
+  MODELS_DIR: setting("string", text, "Directory of model files. Default: models inside ELIZA_STATE_DIR"),
+  LOCAL_SMALL_MODEL: setting(
+    "string",
+    text,
+    `Model of the small text types: ${MODEL_FORMS}. Default: LOCAL_LARGE_MODEL`,
+  ),
+  LOCAL_LARGE_MODEL: setting(
+    "string",
+    text,
+    `Model of the large text types: ${MODEL_FORMS}. Default: LOCAL_SMALL_MODEL`,
+  ),
+  LOCAL_EMBEDDING_MODEL: setting(
+    "string",
+    text,
+    `Embedding model: ${MODEL_FORMS}. Unset: this plugin registers no embedding handler`,
+  ),
+  LOCAL_EMBEDDING_DIMENSIONS: setting(
+    "number",
+    integer(1, 3072),
+    "Embedding dimensions, 1 to 3072: fewer than the model's keeps the leading ones (Matryoshka models), " +
+      "more pads with zeros. Default: the model's. Stored vectors are padded to 384, 512, 768, 1024, 1536 or 3072",
+  ),
+  LOCAL_EMBEDDING_TRUNCATE: setting(
+    "string",
+    oneOf(TRUNCATIONS),
+    "What to keep of a text longer than the embedding model reads: head, tail, or error to refuse it",
+    "head",
+  ),
+  LOCAL_CONTEXT_SIZE: setting(
+    "string",
+    autoOr(integer(256)),
+    "Context length in tokens, 256 or more, or auto: the largest that fits the memory and the model",
+    "auto",
+  ),
+  LOCAL_KV_TYPE: setting(
+    "string",
+    oneOf(KV_TYPES),
+    `Element type of the KV cache: ${KV_TYPES.join(", ")}; smaller types fit longer contexts`,
+    "auto",
+  ),
+  LOCAL_GPU_LAYERS: setting(
+    "string",
+    autoOr(integer(0, 10_000)),
+    "Layers computed on the GPU, 0 or more, or auto: as many as fit",
+    "auto",
+  ),
+  LOCAL_THREADS: setting(
+    "string",
+    autoOr(integer(1, 1024)),
+    "CPU threads of text generation and embedding, 1 to 1024, or auto: the physical cores this process may use",
+    "auto",
+  ),
+  LOCAL_ENABLE_THINKING: setting(
+    "string",
+    autoOr(flag),
+    "Let models that can reason do so before they answer: true, false, or auto: only for the REASONING types",
+    "auto",
+  ),
+  LOCAL_PRELOAD: setting(
+    "boolean",
+    flag,
+    "Load the configured models in the background when the agent starts instead of on first use",
+    "false",
+  ),
+  ELIZA_LOCAL_IDLE_UNLOAD_MS: setting(
+    "number",
+    integer(0, 2_147_483_647),
+    "Milliseconds without a request after which a model leaves memory; 0 keeps it until the agent stops",
+    "900000",
+  ),
+  ELIZA_LOCAL_RAM_HEADROOM_MB: setting(
+    "number",
+    integer(0),
+    "Mebibytes of memory to leave free when deciding whether a model and its context fit. Default: the engine's",
+  ),
+  LOCAL_INFERENCE_LOG_LEVEL: setting(
+    "string",
+    oneOf(LOG_LEVELS),
+    `Most verbose engine messages passed to the agent's log: ${LOG_LEVELS.join(", ")}`,
+    "warn",
+  ),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValue<K extends SettingName> = (typeof SETTINGS)[K] extends Setting<infer T> ? T : never;
