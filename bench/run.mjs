@@ -56,8 +56,9 @@ function readPlan(values) {
   return { adapters, rounds: positive("rounds", values.rounds), shared };
 }
 
+/** Runs one process; resolves to what it reported, or to the reason why it reported nothing. */
 function measure(adapter, shared) {
-  return new Promise((fulfil, reject) => {
+  return new Promise((resolve) => {
     const child = fork(childFile, [JSON.stringify({ ...shared, adapter })], {
       execArgv: ["--expose-gc"],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -66,10 +67,9 @@ function measure(adapter, shared) {
     child.once("message", (message) => {
       result = message;
     });
-    child.once("error", reject);
+    child.once("error", (error) => resolve({ errors: { process: error.message } }));
     child.once("exit", (code, signal) => {
-      if (result !== undefined) fulfil(result);
-      else reject(new Failure(`${adapter} ended with ${signal ?? `status ${code}`} before it reported`));
+      resolve(result ?? { errors: { process: `ended with ${signal ?? `status ${code}`}` } });
     });
   });
 }
@@ -91,7 +91,8 @@ async function runRounds({ adapters, rounds, shared }) {
 
 function summarise({ adapters }, results) {
   return adapters.map((name) => {
-    const own = results.filter((result) => result.adapter === name);
+    const own = results.filter((result) => result.adapter === name && result.figures !== undefined);
+    if (own.length === 0) throw new Failure(`no process of ${name} got as far as reporting`);
     const figures = withDerived(medians(own.map((result) => result.figures)));
     return { name, version: own[0].version, facts: own[0].facts, figures };
   });
@@ -109,7 +110,8 @@ function printReport(plan, results, columns) {
     `${basename(model)}, ${basename(embeddingModel)}; ${threads} threads, ${plan.rounds} rounds; ` +
       `${cpus()[0]?.model ?? process.arch}, ${cpus().length} cores, Node ${process.versions.node}`,
   );
-  if (new Set(results.map((result) => result.prompts)).size > 1) {
+  const prompts = results.map((result) => result.prompts).filter(Boolean);
+  if (new Set(prompts).size > 1) {
     warn("the engines did not all measure the same prompts: their figures do not compare");
   }
 }

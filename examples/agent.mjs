@@ -1,10 +1,11 @@
 // An elizaOS agent that answers from a model on this machine:
-//   LOCAL_LARGE_MODEL=/path/to/model.gguf node examples/agent.mjs "What is the capital of France?"
+//   LOG_LEVEL=error LOCAL_LARGE_MODEL=/path/to/model.gguf node examples/agent.mjs "What is the capital of France?"
 import { AgentRuntime, ModelType, stringToUuid } from "@elizaos/core";
 import localInference from "@elizaos/plugin-local-inference";
 import sql, { createDatabaseAdapter } from "@elizaos/plugin-sql";
 
-const character = { name: "Eliza", bio: ["A helpful agent."], system: "You are Eliza. Answer briefly." };
+const system = "You answer questions about the world in one full sentence.";
+const character = { name: "Eliza", bio: ["A helpful agent."], system };
 const agentId = stringToUuid(character.name);
 const adapter = createDatabaseAdapter({ dataDir: "memory://" }, agentId);
 await adapter.init();

@@ -8,7 +8,10 @@ if (!chatFile || !embeddingFile) throw new Error("set LOCAL_LARGE_MODEL and LOCA
 const chat = await LocalModel.load(chatFile, { context: { contextSize: 2048 } });
 
 // A generation is an async iterable of pieces and, once it is over, a result with measurements.
-const messages = [{ role: "user", content: "What is the capital of France?" }];
+const messages = [
+  { role: "system", content: "You answer questions about the world in one full sentence." },
+  { role: "user", content: "What is the capital of France?" },
+];
 const answer = chat.generate({ messages, maxTokens: 48, temperature: 0 });
 for await (const piece of answer) process.stdout.write(piece.text);
 const { usage, finishReason } = await answer.result;

@@ -58,7 +58,17 @@ export async function callNative<T>(call: () => T | Promise<T>): Promise<T> {
   }
 }
 
+/**
+ * Process-wide settings that llama.cpp's libraries read while they are loaded. A value that is already there is kept.
+ *
+ * GOMP_SPINCOUNT bounds how long a thread spins at a barrier before it sleeps: without a bound, two threads on a busy
+ * machine wait for each other a hundred times longer than they compute; with none at all an idle machine decodes at a
+ * third of its speed (docs/performance.md). GGML_NO_BACKTRACE keeps an abort from starting a debugger.
+ */
+const LIBRARY_SETTINGS = { GOMP_SPINCOUNT: "1000", GGML_NO_BACKTRACE: "1" } as const;
+
 async function importAddon(): Promise<NativeAddon> {
+  for (const [name, value] of Object.entries(LIBRARY_SETTINGS)) process.env[name] ??= value;
   try {
     // A computed specifier keeps bundlers from pulling the generated loader into their output.
     const location = new URL("../index.js", import.meta.url).href;

@@ -67,6 +67,22 @@ describe("models in memory", () => {
     expect(fake.loads).toHaveLength(1);
   });
 
+  it("a model that is leaving memory is gone before it is loaded again", async () => {
+    const fake = useFake({ holdCloses: true });
+    const [first, second] = [engine(), engine()];
+    await ask(first);
+    const closing = first.close();
+    await vi.waitFor(() => expect(residentCount()).toBe(0));
+    const asking = ask(second);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(fake.loads).toHaveLength(1);
+    fake.script.holdCloses = false;
+    fake.release();
+    await closing;
+    expect((await asking).text).toBe("Hello there");
+    expect(fake.loads).toHaveLength(2);
+  });
+
   it("preloading opens what the first request needs", async () => {
     const fake = useFake();
     const one = engine();
@@ -103,6 +119,20 @@ describe("idle models", () => {
     expect(residentCount()).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(residentCount()).toBe(0);
+  });
+
+  it("a request that outlasts the idle time of an earlier one keeps the model", async () => {
+    const fake = useFake();
+    const one = engine(1000);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await ask(one);
+    await vi.advanceTimersByTimeAsync(500);
+    fake.script.holdAfter = 1;
+    const generation = await one.generate(SPEC, { prompt: "a" });
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(residentCount()).toBe(1);
+    fake.streams[1]?.release();
+    expect((await generation.result).text).toBe("Hello there");
   });
 
   it("the most patient of the engines that share a model decides", async () => {

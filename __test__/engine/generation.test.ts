@@ -154,6 +154,33 @@ describe("an abort signal", () => {
     expect(generation.usage?.completionTokens).toBe(1);
   });
 
+  it("discards what was ready when it fired", async () => {
+    const { fake, model: loaded } = await model({ holdAfter: 2, latePiece: { text: "!" } });
+    const controller = new AbortController();
+    const generation = loaded.generate(PROMPT, { signal: controller.signal });
+    const result = expect(generation.result).rejects.toMatchObject({ name: "AbortError" });
+    await vi.waitFor(() => expect(fake.streams[0]?.read).toBe(2));
+    controller.abort();
+    const seen: Piece[] = [];
+    const reading = async () => {
+      for await (const piece of generation) seen.push(piece);
+    };
+    await expect(reading()).rejects.toMatchObject({ name: "AbortError" });
+    await result;
+    expect(seen).toEqual([]);
+    expect(generation.usage?.completionTokens).toBe(3);
+  });
+
+  it("that fires after the end takes nothing back", async () => {
+    const { model: loaded } = await model();
+    const controller = new AbortController();
+    const generation = loaded.generate(PROMPT, { signal: controller.signal });
+    await generation.result;
+    controller.abort();
+    expect((await pieces(generation)).map((piece) => piece.text)).toEqual(["Hello", " there"]);
+    expect((await generation.result).finishReason).toBe("stop");
+  });
+
   it("settles a generation that nobody reads", async () => {
     const { model: loaded } = await model({ holdAfter: 0 });
     const controller = new AbortController();

@@ -65,6 +65,7 @@ export class FakeModel {
   }
 
   async close(): Promise<void> {
+    await this.#fake.held(this.#fake.script.holdCloses);
     this.#fake.closed.push("model");
   }
 }

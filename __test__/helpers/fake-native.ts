@@ -26,15 +26,19 @@ export interface Script {
   finishReason?: "stop" | "length" | "context";
   /** Pieces after which a stream waits until it is cancelled or released. */
   holdAfter?: number;
+  /** Comes out of a stream although it was cancelled before, as what the engine had ready does. */
+  latePiece?: FakePiece;
   /** Rejects the read that follows the last piece. */
   streamError?: string;
   /** Thrown by `generate`. */
   generateError?: string;
   loadError?: string;
-  /** Loads wait for `Fake.releaseLoads`. */
+  /** Loads wait for `Fake.release`. */
   holdLoads?: boolean;
+  /** Closing a model waits for `Fake.release`. */
+  holdCloses?: boolean;
   embedError?: (texts: readonly string[]) => string | undefined;
-  /** Embedding batches wait for `Fake.releaseEmbeddings`. */
+  /** Embedding batches wait for `Fake.release`. */
   holdEmbeddings?: boolean;
   maxEmbeddingTokens?: number;
   header?: Partial<ModelHeader>;

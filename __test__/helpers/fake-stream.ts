@@ -13,12 +13,14 @@ export class FakeStream {
   #ended = false;
   #wake: (() => void) | undefined;
   #held = true;
+  #ready: FakePiece | undefined;
   cancelled = false;
 
   constructor(script: Script, input: GenerateInput) {
     const pieces = script.pieces ?? [{ text: "Hello" }, { text: " there" }];
     this.#pieces = typeof pieces === "function" ? pieces(input) : pieces;
     this.#script = script;
+    this.#ready = script.latePiece;
   }
 
   /** Pieces that were read. */
@@ -29,16 +31,14 @@ export class FakeStream {
   async next(): Promise<Chunk | null> {
     if (this.#ended) return null;
     await this.#gate();
-    if (this.cancelled) return this.#end("cancelled");
+    if (this.cancelled) return this.#late() ?? this.#end("cancelled");
     const piece = this.#pieces[this.#read];
     if (piece === undefined) {
       if (this.#script.streamError !== undefined) throw new Error(this.#script.streamError);
       return this.#end(this.#script.finishReason ?? "stop");
     }
     this.#read += 1;
-    const { text = "", reasoning = "", tokens = 1 } = piece;
-    this.#tokens += tokens;
-    return { text, reasoning, tokens };
+    return this.#chunk(piece);
   }
 
   cancel(): void {
@@ -49,6 +49,17 @@ export class FakeStream {
   release(): void {
     this.#held = false;
     this.#wake?.();
+  }
+
+  #chunk({ text = "", reasoning = "", tokens = 1 }: FakePiece): Chunk {
+    this.#tokens += tokens;
+    return { text, reasoning, tokens };
+  }
+
+  #late(): Chunk | undefined {
+    const piece = this.#ready;
+    this.#ready = undefined;
+    return piece && this.#chunk(piece);
   }
 
   async #gate(): Promise<void> {

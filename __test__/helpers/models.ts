@@ -1,21 +1,19 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const DIRECTORY =
-  process.env.LOCAL_INFERENCE_DEV_MODELS ?? join(homedir(), ".cache", "local-inference", "models");
+import { modelsDir } from "../../scripts/lib/paths.mjs";
 
 /** The real models that live tests use. */
 export const MODELS = {
-  chat: "smollm2-135m/SmolLM2-135M-Instruct.Q4_1.gguf",
-  embedding: "all-minilm-l6-v2/all-MiniLM-L6-v2-f16.gguf",
-  tiny: "tinycoder/tiny.gguf",
+  chat: "SmolLM2-135M-Instruct.Q4_1.gguf",
+  embedding: "all-MiniLM-L6-v2-f16.gguf",
+  tiny: "tiny.gguf",
 } as const;
 
 /** Path of a real model; a missing one fails the test that asks for it. */
 export function modelPath(model: keyof typeof MODELS): string {
-  const path = join(DIRECTORY, MODELS[model]);
+  const path = join(modelsDir(), MODELS[model]);
   if (!existsSync(path)) throw new Error(`${path} is missing. Run: npm run models`);
   return path;
 }

@@ -1,4 +1,11 @@
-import { AgentRuntime, type Character, type IAgentRuntime, type Plugin, type UUID } from "@elizaos/core";
+import {
+  AgentRuntime,
+  type Character,
+  type IAgentRuntime,
+  type IDatabaseAdapter,
+  type Plugin,
+  type UUID,
+} from "@elizaos/core";
 import { localInferencePlugin } from "../../ts/plugin.js";
 import { SETTINGS } from "../../ts/settings.js";
 import { memoryAdapter } from "./memory-adapter.js";
@@ -9,12 +16,15 @@ export interface TestAgentOptions {
   plugins?: Plugin[];
   character?: Partial<Character>;
   agentId?: UUID;
+  /** Default: a database in memory. */
+  adapter?: IDatabaseAdapter;
 }
 
 export interface TestAgent {
   runtime: IAgentRuntime;
   /** Bodies of the events the agent emitted, in order. */
   events: Record<string, unknown>[];
+  /** The database in memory; empty when the agent has another. */
   database: ReturnType<typeof memoryAdapter>;
 }
 
@@ -30,7 +40,7 @@ export async function startAgent(options: TestAgentOptions = {}): Promise<TestAg
       settings: { ...options.settings },
     } as Character,
     plugins: [localInferencePlugin, ...(options.plugins ?? [])],
-    adapter: database.adapter,
+    adapter: options.adapter ?? database.adapter,
     ...(options.agentId === undefined ? {} : { agentId: options.agentId }),
   }) as unknown as IAgentRuntime;
   const events: Record<string, unknown>[] = [];

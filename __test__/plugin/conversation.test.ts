@@ -28,7 +28,9 @@ async function agent(pieces: readonly FakePiece[]) {
 async function say(runtime: IAgentRuntime, text: string, onStreamChunk?: (chunk: string) => Promise<void>) {
   const [entityId, roomId, worldId] = [stringToUuid("user"), stringToUuid("room"), stringToUuid("world")];
   const connection = { entityId, roomId, worldId, source: "test", type: ChannelType.DM, channelId: "room" };
-  await runtime.ensureConnection({ ...connection, userName: "User", name: "User" });
+  // bootstrap looks for the world that the user owns.
+  const metadata = { ownership: { ownerId: entityId }, settings: {} };
+  await runtime.ensureConnection({ ...connection, metadata, userName: "User", name: "User" });
   const content = { text, source: "test", channelType: ChannelType.DM };
   const message = createMessageMemory({ entityId, roomId, agentId: runtime.agentId, content });
   const options = onStreamChunk === undefined ? {} : { onStreamChunk };

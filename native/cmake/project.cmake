@@ -3,9 +3,18 @@
 # The video helper of mtmd spawns ffmpeg; an addon must not start programs of its own.
 set(MTMD_VIDEO OFF CACHE BOOL "" FORCE)
 
+# Found by chance on some build machines: an OpenSSL that the downloader of llama.cpp's `common` would link. The addon
+# never downloads through it.
+set(LLAMA_OPENSSL OFF CACHE BOOL "" FORCE)
+
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
   # gcc < 14 gives _tile_loadconfig an 8-byte operand and drops the stores of the other 56 bytes: SIGILL on AMX.
   add_compile_options("SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/amx_tile_config.h")
+endif()
+
+if(NOT MSVC)
+  # Assertions name their source file; a package must not carry the folders of the machine that built it.
+  add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=llama.cpp")
 endif()
 
 if(UNIX AND NOT APPLE)

@@ -6,7 +6,8 @@ import { join } from "node:path";
 const character = {
   name: "Eliza",
   bio: ["Eliza is a helpful agent that runs on this machine."],
-  system: "You are Eliza, a helpful assistant. Answer in one or two short sentences.",
+  // Plain and short: a model of 135 million parameters loses its way with more.
+  system: "You answer questions about the world in one full sentence.",
 };
 
 /** A folder for this run; removed however the process ends, unless it is killed. */

@@ -139,11 +139,14 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     this.#reasoning += chunk.reasoning;
     this.#tokens += chunk.tokens;
     if (chunk.logprobs !== undefined) this.#logprobs.push(...chunk.logprobs);
-    if (chunk.text !== "" || chunk.reasoning !== "" || chunk.tokens > 0) {
-      const { text, reasoning, tokens, logprobs } = chunk;
-      this.#queue.push({ text, reasoning, tokens, ...(logprobs === undefined ? {} : { logprobs }) });
-    }
+    this.#offer(chunk);
     if (chunk.done !== undefined) this.#finish(chunk.done);
+  }
+
+  #offer({ text, reasoning, tokens, logprobs }: Chunk): void {
+    // What was on its way when the signal fired is nobody's any more.
+    if (this.#signal?.aborted || (text === "" && reasoning === "" && tokens === 0)) return;
+    this.#queue.push({ text, reasoning, tokens, ...(logprobs === undefined ? {} : { logprobs }) });
   }
 
   #finish(done: NonNullable<Chunk["done"]>): void {
@@ -175,7 +178,6 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
   #fail(error: LocalInferenceError): void {
     if (this.#settled) return;
     this.#failure = error;
-    if (error.code === "CANCELLED") this.#queue.length = 0;
     this.#settle();
     this.#outcome.reject(error);
   }

@@ -48,7 +48,7 @@ export class Resident {
     clearTimeout(this.#timer);
   }
 
-  /** Ends a {@link Resident.hold}; the last one starts the idle time, or gives up a load that nobody waits for. */
+  /** Ends a {@link Resident.hold}; the last one starts the idle time, or gives up what failed to load or nobody waits for. */
   letGo(): void {
     this.#busy -= 1;
     if (this.#busy > 0 || residents.get(this.key) !== this) return;
@@ -74,10 +74,6 @@ export class Resident {
       const model = await LocalModel.load(spec.path, { ...spec.load, signal: this.#loading.signal });
       this.#loaded = true;
       return model;
-    } catch (error) {
-      // The next request must try again.
-      if (residents.get(this.key) === this) residents.delete(this.key);
-      throw error;
     } finally {
       forwardLogs();
     }
@@ -97,7 +93,7 @@ export async function acquire(
   signal: AbortSignal | undefined,
 ): Promise<Resident> {
   const key = keyOf([spec.path, sorted(spec.load)]);
-  while (leaving.has(key)) await leaving.get(key);
+  
   throwIfAborted(signal);
   let resident = residents.get(key);
   if (resident === undefined) {

@@ -15,6 +15,7 @@ pub struct ChatInput {
   pub template_kwargs_json: Option<String>,
 }
 
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about a prompt, not a state")]
 #[napi(object, object_from_js = false)]
 pub struct RenderedChat {
   pub prompt: String,

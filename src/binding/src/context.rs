@@ -55,9 +55,7 @@ impl TryFrom<ContextOptions> for options::ContextOptions {
         batch_size: input.batch_size.unwrap_or(defaults.batch_size),
         micro_batch_size: input.micro_batch_size.unwrap_or(defaults.micro_batch_size),
         threads: input.threads,
-        flash_attention: input
-          .flash_attention
-          .map_or(Ok(FlashAttention::default()), |text| text.parse())?,
+        flash_attention: input.flash_attention.map_or(Ok(FlashAttention::default()), |text| text.parse())?,
         parallel: defaults.parallel,
         memory_headroom: input.memory_headroom_bytes.map(bytes),
       })

@@ -184,7 +184,10 @@ fn shape_all(mut vectors: Vec<Vec<f32>>, shape: Shape) -> Result<Vec<Vec<f32>>> 
       embed::reduce_dimensions(vector, dimensions as usize)?;
     }
     if shape.normalize && !embed::normalize(vector) {
-      return Err(EngineError::new(ErrorCode::DecodeFailed, "the model returned a zero or non-finite embedding"));
+      return Err(EngineError::new(
+        ErrorCode::DecodeFailed,
+        "the model returned a zero or non-finite embedding",
+      ));
     }
   }
   Ok(vectors)

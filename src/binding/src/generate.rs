@@ -73,7 +73,11 @@ impl GenerateInput {
       sampling: sampling(&self)?,
       text: TextOptions {
         stops: self.stops.unwrap_or_default(),
-        reasoning: self.thinking.map(|tags| ReasoningTags { start: tags.start, ends: tags.ends, open: tags.open }),
+        reasoning: self.thinking.map(|tags| ReasoningTags {
+          start: tags.start,
+          ends: tags.ends,
+          open: tags.open,
+        }),
       },
       logprobs: whole("logprobs", self.logprobs)?,
       ignore_eos: self.ignore_eos.unwrap_or(defaults.ignore_eos),
@@ -116,9 +120,8 @@ fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
       threshold: float(input.xtc_threshold, defaults.xtc.threshold),
     },
     mirostat: Mirostat {
-      mode: whole("mirostat", input.mirostat)?.map_or(defaults.mirostat.mode, |mode| {
-        u8::try_from(mode).unwrap_or(u8::MAX)
-      }),
+      mode: whole("mirostat", input.mirostat)?
+        .map_or(defaults.mirostat.mode, |mode| u8::try_from(mode).unwrap_or(u8::MAX)),
       tau: float(input.mirostat_tau, defaults.mirostat.tau),
       eta: float(input.mirostat_eta, defaults.mirostat.eta),
     },

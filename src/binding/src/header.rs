@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use local_inference_core::gguf::{GgufHeader, ModelKind};
+use local_inference_core::gguf::{GgufHeader, ModelKind, Pooling};
 use napi_derive::napi;
 
 use crate::error::blocking;
@@ -59,7 +59,7 @@ impl From<&GgufHeader> for ModelHeader {
       vocabulary_size: header.vocabulary_size,
       tokenizer_model: header.tokenizer_model.clone(),
       chat_template: header.chat_template.clone(),
-      pooling: header.pooling.map(|pooling| pooling.as_str()),
+      pooling: header.pooling.map(Pooling::as_str),
       kind: match header.kind {
         ModelKind::Chat => "chat",
         ModelKind::Embedding => "embedding",

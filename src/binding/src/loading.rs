@@ -64,7 +64,9 @@ pub fn load_model(path: String, options: JsLoadOptions) -> napi::Result<NativeLo
       // Nobody waits any more: the model is freed here.
       let _ = sender.send(outcome);
     })
-    .map_err(|error| to_js(EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))))?;
+    .map_err(|error| {
+      to_js(EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}")))
+    })?;
   Ok(NativeLoading { progress, cancel, result: Mutex::new(Some(receiver)) })
 }
 

@@ -28,8 +28,8 @@ pub struct LogRecord {
   pub timestamp_ms: f64,
 }
 
-const fn rank(level: &Level) -> (u8, &'static str) {
-  match *level {
+const fn rank(level: Level) -> (u8, &'static str) {
+  match level {
     Level::ERROR => (1, "error"),
     Level::WARN => (2, "warn"),
     Level::INFO => (3, "info"),
@@ -41,7 +41,7 @@ struct Ring;
 
 impl<S: Subscriber> Layer<S> for Ring {
   fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
-    let (rank, level) = rank(event.metadata().level());
+    let (rank, level) = rank(*event.metadata().level());
     if rank > THRESHOLD.load(Ordering::Relaxed) {
       return;
     }

@@ -51,6 +51,7 @@ pub struct Usage {
   pub seed: u32,
 }
 
+#[allow(clippy::struct_field_names, reason = "the names JavaScript sees")]
 #[napi(object, object_from_js = false)]
 pub struct Finish {
   #[napi(ts_type = "\"stop\" | \"length\" | \"cancelled\" | \"context\"")]

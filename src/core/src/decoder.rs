@@ -66,7 +66,7 @@ pub trait Decoder {
   /// Most tokens one `decode` takes.
   fn batch_size(&self) -> usize;
 
-  /// Most tokens (prompt and completion) one sequence holds.
+  /// Most tokens (prompt and completion) that all sequences hold together; one alone may use them all.
   fn context_size(&self) -> usize;
 
   /// Starts sampling for a request. Fails on a grammar that does not parse.

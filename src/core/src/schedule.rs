@@ -149,7 +149,8 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       Ok(sampler) => sampler,
       Err(error) => return waiting.sink.send(Event::Failed(error)),
     };
-    let free = self.slots.iter_mut().filter(|slot| slot.running.is_none());
+    // Reversed, because of equals the last is taken: sequence 0 first.
+    let free = self.slots.iter_mut().rev().filter(|slot| slot.running.is_none());
     let Some(slot) = free.max_by_key(|slot| suitability(slot, prompt)) else { return };
     // The last prompt token is always evaluated: its logits choose the first new token.
     let shared = common_prefix(&slot.cached, prompt).min(prompt.len() - 1);

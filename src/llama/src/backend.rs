@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use local_inference_core::error::{EngineError, ErrorCode, Result};
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 use llama_cpp_sys_2 as sys;
+use local_inference_core::error::{EngineError, ErrorCode, Result};
 
 use crate::log;
 
@@ -95,8 +95,8 @@ fn load(directory: &Path) -> Result<Backend> {
       ),
     ));
   }
-  let started =
-    LlamaBackend::init().map_err(|error| EngineError::new(ErrorCode::BackendUnavailable, error.to_string()))?;
+  let started = LlamaBackend::init()
+    .map_err(|error| EngineError::new(ErrorCode::BackendUnavailable, error.to_string()))?;
   Ok(Backend { cpu_module: loaded_cpu_module(directory), failures: failures(directory), _started: started })
 }
 
@@ -120,8 +120,10 @@ fn load_cpu_module(directory: &Path, level: &str) -> Result<()> {
 
 /// Instruction-set levels whose modules lie in `directory`, sorted by name.
 pub fn cpu_levels(directory: &Path) -> Vec<String> {
-  let mut levels: Vec<_> =
-    module_files(directory).into_iter().filter_map(|file| Some(file.strip_prefix("cpu-")?.to_owned())).collect();
+  let mut levels: Vec<_> = module_files(directory)
+    .into_iter()
+    .filter_map(|file| Some(file.strip_prefix("cpu-")?.to_owned()))
+    .collect();
   levels.sort();
   levels
 }

@@ -122,8 +122,8 @@ impl ChatTemplate {
     let json = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
     // SAFETY: as above.
     unsafe { li_string_free(text.as_ptr()) };
-    let rendered: Rendered =
-      serde_json::from_str(&json).map_err(|error| EngineError::new(ErrorCode::Internal, error.to_string()))?;
+    let rendered: Rendered = serde_json::from_str(&json)
+      .map_err(|error| EngineError::new(ErrorCode::Internal, error.to_string()))?;
     Ok(self.describe(rendered))
   }
 

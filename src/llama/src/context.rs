@@ -5,6 +5,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
+use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{BatchToken, Decoded, Decoder, Sampled, SequenceId, Token};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::fit::KvType;
@@ -35,6 +36,8 @@ type Interrupt<'a> = &'a dyn Fn() -> bool;
 /// What llama.cpp's abort callback asks while a decode runs.
 struct AbortState {
   interrupt: Cell<Option<*const Interrupt<'static>>>,
+  /// Set when the context is to be closed.
+  stop: CancelToken,
 }
 
 /// A context with its KV cache. Used by one thread at a time.
@@ -64,13 +67,19 @@ unsafe extern "C" fn on_abort_poll(data: *mut c_void) -> bool {
   // SAFETY: `data` is the boxed state, which outlives the context; the closure is set only while `decode` runs.
   unsafe {
     let state = &*data.cast::<AbortState>();
-    state.interrupt.get().is_some_and(|interrupt| (*interrupt)())
+    let interrupted =
+      state.stop.is_cancelled() || state.interrupt.get().is_some_and(|interrupt| (*interrupt)());
+    if interrupted {
+      log::expect_complaints(true);
+    }
+    interrupted
   }
 }
 
 impl Context {
-  pub(crate) fn new(model: &Model, settings: ContextSettings) -> Result<Self> {
-    let abort = Box::new(AbortState { interrupt: Cell::new(None) });
+  /// A context whose decodes end early once `stop` is set.
+  pub(crate) fn new(model: &Model, settings: ContextSettings, stop: CancelToken) -> Result<Self> {
+    let abort = Box::new(AbortState { interrupt: Cell::new(None), stop });
     let mut params = to_params(&settings);
     params.abort_callback = Some(on_abort_poll);
     params.abort_callback_data = std::ptr::from_ref(&*abort).cast_mut().cast();
@@ -84,7 +93,10 @@ impl Context {
     // SAFETY: the model is alive.
     let (window, recurrent) = unsafe {
       let model = model.pointer().as_ptr();
-      (sys::llama_model_n_swa(model), sys::llama_model_is_recurrent(model) || sys::llama_model_is_hybrid(model))
+      (
+        sys::llama_model_n_swa(model),
+        sys::llama_model_is_recurrent(model) || sys::llama_model_is_hybrid(model),
+      )
     };
     let batch = RawBatch::with_capacity(settings.batch as usize);
     Ok(Self { pointer, abort, batch, settings, window, recurrent, model: model.clone() })
@@ -190,20 +202,38 @@ impl Context {
     // SAFETY: the batch's arrays are alive and as long as it says.
     let outcome = unsafe { li_decode(self.pointer.as_ptr(), batch, &raw mut error) };
     self.abort.interrupt.set(None);
+    log::expect_complaints(false);
     match outcome {
       0 => Ok(Decoded::Complete),
-      2 => Ok(Decoded::Interrupted),
+      2 => {
+        self.forget_unfinished(tokens);
+        Ok(Decoded::Interrupted)
+      }
       1 => Err(EngineError::new(
         ErrorCode::ContextOverflow,
         "the KV cache has no room for the batch: use fewer sequences or a larger context",
       )),
-      DECODE_THREW => Err(error.take("llama.cpp failed to decode").unwrap_or_else(|| {
-        EngineError::new(ErrorCode::DecodeFailed, "llama.cpp failed to decode")
-      })),
+      DECODE_THREW => Err(
+        error
+          .take("llama.cpp failed to decode")
+          .unwrap_or_else(|| EngineError::new(ErrorCode::DecodeFailed, "llama.cpp failed to decode")),
+      ),
       code => Err(EngineError::new(
         ErrorCode::DecodeFailed,
         format!("llama.cpp failed to decode (status {code}): {}", log::complaints()),
       )),
+    }
+  }
+}
+
+impl Context {
+  /// llama.cpp takes the positions of an interrupted micro-batch out of a KV cache, but cannot take them out of a
+  /// recurrent state: there the whole sequence starts again.
+  fn forget_unfinished(&mut self, tokens: &[BatchToken]) {
+    if self.recurrent {
+      for token in tokens {
+        self.clear(token.sequence);
+      }
     }
   }
 }

@@ -19,10 +19,10 @@ use crate::model::Model;
 
 /// Texts that share one decode at most.
 const SEQUENCES: u32 = 64;
-/// Tokens of the largest decode.
-const DECODE_TOKENS: u32 = 2048;
+/// Longest text by default, in tokens.
+const LONGEST_TEXT: u32 = 2048;
 /// Tokens up to which texts share a decode: attention is computed over the whole batch, so larger ones waste work.
-const SHARED_TOKENS: usize = 512;
+const SHARED_TOKENS: u32 = 512;
 
 /// Where the vectors of a request go, one a text, not normalised.
 pub type Reply = Box<dyn FnOnce(Result<Vec<Vec<f32>>>) + Send>;
@@ -30,7 +30,7 @@ pub type Reply = Box<dyn FnOnce(Result<Vec<Vec<f32>>>) + Send>;
 /// How to embed.
 #[derive(Debug, Clone, Default)]
 pub struct EmbedderOptions {
-  /// Longest text in tokens; default: what the model was trained for, at most [`DECODE_TOKENS`].
+  /// Longest text in tokens; default: what the model was trained for, at most [`LONGEST_TEXT`].
   pub context_size: Option<u32>,
   /// How token vectors become one; default: what the model declares.
   pub pooling: Option<Pooling>,
@@ -68,6 +68,7 @@ pub struct Embedder {
   commands: Sender<Command>,
   thread: Arc<Mutex<Option<JoinHandle<()>>>>,
   info: Arc<EmbedderInfo>,
+  stop: CancelToken,
 }
 
 impl Embedder {
@@ -78,7 +79,7 @@ impl Embedder {
   pub fn open(model: &Model, options: &EmbedderOptions) -> Result<Self> {
     let header = model.header();
     let pooling = pooling(model, options)?;
-    let trained = header.context_length.clamp(1, DECODE_TOKENS);
+    let trained = header.context_length.clamp(1, LONGEST_TEXT);
     let max_tokens = options.context_size.unwrap_or(trained);
     if max_tokens == 0 || max_tokens > header.context_length {
       return Err(EngineError::new(
@@ -86,7 +87,7 @@ impl Embedder {
         format!("contextSize is {max_tokens}: it must be 1 to {}", header.context_length),
       ));
     }
-    let tokens = max_tokens.max(DECODE_TOKENS);
+    let tokens = max_tokens.max(SHARED_TOKENS.min(header.context_length));
     let settings = ContextSettings {
       size: tokens,
       sequences: SEQUENCES,
@@ -100,7 +101,8 @@ impl Embedder {
       pooling: Some(to_llama(pooling)),
     };
     let threads = settings.threads;
-    let context = Context::new(model, settings)?;
+    let stop = CancelToken::new();
+    let context = Context::new(model, settings, stop.clone())?;
     // SAFETY: the model is alive.
     let dimensions = unsafe { sys::llama_model_n_embd_out(model.pointer().as_ptr()) };
     let info = EmbedderInfo { dimensions: dimensions.unsigned_abs(), max_tokens, pooling, threads };
@@ -108,8 +110,10 @@ impl Embedder {
     let thread = std::thread::Builder::new()
       .name("embedding".to_owned())
       .spawn(move || run(context, dimensions.unsigned_abs() as usize, &receiver))
-      .map_err(|error| EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}")))?;
-    Ok(Self { commands, thread: Arc::new(Mutex::new(Some(thread))), info: Arc::new(info) })
+      .map_err(|error| {
+        EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))
+      })?;
+    Ok(Self { commands, thread: Arc::new(Mutex::new(Some(thread))), info: Arc::new(info), stop })
   }
 
   /// What the embedder turned out to be.
@@ -128,6 +132,7 @@ impl Embedder {
 
   /// Fails what waits with `CLOSED`, waits for the thread and frees the context. Idempotent.
   pub fn close(&self) {
+    self.stop.cancel();
     let _ = self.commands.send(Command::Close);
     let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(thread) = thread {
@@ -201,9 +206,12 @@ fn work(context: &mut Context, dimensions: usize, jobs: Vec<Job>) {
   let lengths: Vec<usize> = places.iter().map(|&(job, text)| jobs[job].texts[text].len()).collect();
   let mut outcomes: Vec<Result<Vec<Vec<f32>>>> =
     jobs.iter().map(|job| Ok(vec![Vec::new(); job.texts.len()])).collect();
-  for group in pack(&lengths, SHARED_TOKENS, SEQUENCES as usize) {
-    let alive: Vec<_> =
-      group.into_iter().map(|index| places[index]).filter(|&(job, _)| !jobs[job].cancel.is_cancelled()).collect();
+  for group in pack(&lengths, SHARED_TOKENS.min(context.settings().batch) as usize, SEQUENCES as usize) {
+    let alive: Vec<_> = group
+      .into_iter()
+      .map(|index| places[index])
+      .filter(|&(job, _)| !jobs[job].cancel.is_cancelled())
+      .collect();
     if alive.is_empty() {
       continue;
     }
@@ -220,7 +228,11 @@ fn work(context: &mut Context, dimensions: usize, jobs: Vec<Job>) {
   }
   for (job, outcome) in jobs.into_iter().zip(outcomes) {
     let cancelled = job.cancel.is_cancelled();
-    (job.reply)(if cancelled { Err(EngineError::new(ErrorCode::Cancelled, "embedding was cancelled")) } else { outcome });
+    (job.reply)(if cancelled {
+      Err(EngineError::new(ErrorCode::Cancelled, "embedding was cancelled"))
+    } else {
+      outcome
+    });
   }
 }
 
@@ -245,7 +257,8 @@ fn embed(
     })
     .collect();
   if context.evaluate(&batch, interrupt)? == Decoded::Interrupted {
-    return Err(EngineError::new(ErrorCode::Cancelled, "embedding was cancelled"));
+    // Either every caller has cancelled, which `work` reports as such, or the embedder is being closed.
+    return Err(closed());
   }
   (0_i32..)
     .zip(texts)

@@ -2,11 +2,11 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use local_inference_core::error::{EngineError, ErrorCode, Result};
 use llama_cpp_sys_2::{
-  llama_batch, llama_context, llama_context_params, llama_logit_bias, llama_model, llama_model_params, llama_token,
-  llama_vocab,
+  llama_batch, llama_context, llama_context_params, llama_logit_bias, llama_model, llama_model_params,
+  llama_token, llama_vocab,
 };
+use local_inference_core::error::{EngineError, ErrorCode, Result};
 
 #[repr(C)]
 pub(crate) struct LiError {
@@ -100,9 +100,14 @@ unsafe extern "C" {
     special: bool,
     error: *mut LiError,
   ) -> i32;
-  pub(crate) fn li_chat_new(model: *const llama_model, source: *const c_char, error: *mut LiError) -> *mut LiChat;
+  pub(crate) fn li_chat_new(
+    model: *const llama_model,
+    source: *const c_char,
+    error: *mut LiError,
+  ) -> *mut LiChat;
   pub(crate) fn li_chat_free(chat: *mut LiChat);
-  pub(crate) fn li_chat_render(chat: *const LiChat, input: *const c_char, error: *mut LiError) -> *mut c_char;
+  pub(crate) fn li_chat_render(chat: *const LiChat, input: *const c_char, error: *mut LiError)
+  -> *mut c_char;
   pub(crate) fn li_string_free(text: *mut c_char);
   pub(crate) fn li_sampler_new(
     model: *const llama_model,

@@ -1,6 +1,6 @@
 //! Bridge from llama.cpp's log callback to `tracing`, and a memory of recent complaints for error messages.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_void};
 
@@ -13,6 +13,8 @@ thread_local! {
   static COMPLAINTS: RefCell<VecDeque<String>> = const { RefCell::new(VecDeque::new()) };
   /// Text of a line that llama.cpp logs in several calls.
   static LINE: RefCell<String> = const { RefCell::new(String::new()) };
+  /// Set while an interrupted decode unwinds: llama.cpp calls what was asked for an error.
+  static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
 unsafe extern "C" fn on_log(level: sys::ggml_log_level, text: *const c_char, _data: *mut c_void) {
@@ -34,6 +36,10 @@ unsafe extern "C" fn on_log(level: sys::ggml_log_level, text: *const c_char, _da
 
 fn emit(level: sys::ggml_log_level, line: &str) {
   if line.is_empty() {
+    return;
+  }
+  if EXPECTED.get() {
+    tracing::debug!(target: "llama.cpp", "{line}");
     return;
   }
   match level {
@@ -67,6 +73,11 @@ pub(crate) fn install() {
     sys::llama_log_set(Some(on_log), std::ptr::null_mut());
     crate::ffi::li_quiet();
   }
+}
+
+/// Whether complaints on this thread are the expected consequence of an interrupt.
+pub(crate) fn expect_complaints(expected: bool) {
+  EXPECTED.set(expected);
 }
 
 /// Forgets this thread's complaints: call before an operation whose failure they may explain.

@@ -65,7 +65,12 @@ impl Model {
   /// # Errors
   /// `MODEL_NOT_FOUND`, `MODEL_INVALID`, `MODEL_UNSUPPORTED` from the header check, `OUT_OF_MEMORY` when the weights do
   /// not fit, `CANCELLED`, `BACKEND_UNAVAILABLE`.
-  pub fn load(path: &Path, options: &LoadOptions, progress: &dyn Fn(f32), cancel: &CancelToken) -> Result<Self> {
+  pub fn load(
+    path: &Path,
+    options: &LoadOptions,
+    progress: &dyn Fn(f32),
+    cancel: &CancelToken,
+  ) -> Result<Self> {
     backend::get()?;
     options.validate()?;
     let header = GgufHeader::read(path)?;
@@ -210,7 +215,8 @@ fn load_error(path: &Path, error: &LiError, cancel: &CancelToken) -> EngineError
     return error;
   }
   let reason = log::complaints();
-  let code = if reason.contains("unknown model architecture") || reason.contains("unknown pre-tokenizer type") {
+  let code = if reason.contains("unknown model architecture") || reason.contains("unknown pre-tokenizer type")
+  {
     ErrorCode::ModelUnsupported
   } else if reason.contains("allocate") || reason.contains("out of memory") {
     ErrorCode::OutOfMemory

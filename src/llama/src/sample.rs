@@ -133,9 +133,8 @@ impl Sampler {
     });
     let mut error = LiError::new();
     // SAFETY: both handles are alive and used by this thread only.
-    let token = unsafe {
-      li_sampler_sample(self.pointer.as_ptr(), context.as_ptr(), row, ban_end, &raw mut error)
-    };
+    let token =
+      unsafe { li_sampler_sample(self.pointer.as_ptr(), context.as_ptr(), row, ban_end, &raw mut error) };
     error.check("no token could be chosen")?;
     if token < 0 {
       return Err(EngineError::new(ErrorCode::GrammarInvalid, "no token satisfies the constraints"));
@@ -187,7 +186,11 @@ fn preserved(model: &Model, options: &GenerateOptions) -> Result<HashSet<Token>>
 }
 
 /// Natural log-softmax of `logits` for the chosen token and the `count` most likely ones.
-#[allow(clippy::cast_possible_truncation, reason = "log probabilities fit f32; token ids fit i32")]
+#[allow(
+  clippy::cast_possible_truncation,
+  clippy::cast_possible_wrap,
+  reason = "log probabilities fit f32; token ids fit i32"
+)]
 fn log_probabilities(logits: &[f32], chosen: Token, count: u32) -> TokenLogprobs {
   let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
   let sum: f64 = logits.iter().map(|logit| f64::from(logit - max).exp()).sum();
@@ -203,9 +206,6 @@ fn log_probabilities(logits: &[f32], chosen: Token, count: u32) -> TokenLogprobs
   let chosen_index = usize::try_from(chosen).unwrap_or(0);
   TokenLogprobs {
     chosen: Logprob { token: chosen, logprob: logprob(chosen_index) },
-    top: order
-      .into_iter()
-      .map(|token| Logprob { token: token as Token, logprob: logprob(token) })
-      .collect(),
+    top: order.into_iter().map(|token| Logprob { token: token as Token, logprob: logprob(token) }).collect(),
   }
 }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::fit::{self, FitInput, FitPlan};
 use local_inference_core::generate::{Event, Request, Sink};
@@ -57,6 +58,7 @@ pub struct Session {
   commands: Sender<Command>,
   thread: Arc<Mutex<Option<JoinHandle<()>>>>,
   info: Arc<SessionInfo>,
+  stop: CancelToken,
 }
 
 impl Session {
@@ -88,7 +90,8 @@ impl Session {
       flash_attention: options.flash_attention,
       pooling: None,
     };
-    let context = Context::new(model, settings)?;
+    let stop = CancelToken::new();
+    let context = Context::new(model, settings, stop.clone())?;
     let info = SessionInfo {
       context_size: context.size(),
       threads: context.settings().threads,
@@ -101,8 +104,10 @@ impl Session {
     let thread = std::thread::Builder::new()
       .name("inference".to_owned())
       .spawn(move || run(scheduler, &receiver))
-      .map_err(|error| EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}")))?;
-    Ok(Self { commands, thread: Arc::new(Mutex::new(Some(thread))), info: Arc::new(info) })
+      .map_err(|error| {
+        EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))
+      })?;
+    Ok(Self { commands, thread: Arc::new(Mutex::new(Some(thread))), info: Arc::new(info), stop })
   }
 
   /// What the session turned out to be.
@@ -128,6 +133,7 @@ impl Session {
 
   /// Ends every request with `CLOSED`, waits for the thread and frees the context. Idempotent.
   pub fn close(&self) {
+    self.stop.cancel();
     let _ = self.commands.send(Command::Close);
     let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(thread) = thread {
@@ -157,23 +163,22 @@ fn plan(model: &Model, options: &ContextOptions) -> Result<FitPlan> {
   })
 }
 
-/// The session's thread: takes commands between steps, sleeps when there is nothing to do.
+/// The session's thread: takes every waiting command between steps, sleeps when there is nothing to do.
 fn run(mut scheduler: Scheduler<Context, BoxedSink>, commands: &Receiver<Command>) {
   let mut activity = Activity::Idle;
-  loop {
-    let command = if activity == Activity::Worked {
-      match commands.try_recv() {
-        Ok(command) => Some(command),
-        Err(TryRecvError::Empty) => None,
-        Err(TryRecvError::Disconnected) => Some(Command::Close),
-      }
-    } else {
-      Some(commands.recv().unwrap_or(Command::Close))
+  'running: loop {
+    let mut next = match activity {
+      Activity::Worked => commands.try_recv(),
+      Activity::Blocked | Activity::Idle => commands.recv().map_err(|_| TryRecvError::Disconnected),
     };
-    match command {
-      Some(Command::Submit(request, sink)) => scheduler.submit(*request, sink),
-      Some(Command::Close) => break,
-      Some(Command::Wake) | None => {}
+    loop {
+      match next {
+        Ok(Command::Submit(request, sink)) => scheduler.submit(*request, sink),
+        Ok(Command::Wake) => {}
+        Ok(Command::Close) | Err(TryRecvError::Disconnected) => break 'running,
+        Err(TryRecvError::Empty) => break,
+      }
+      next = commands.try_recv();
     }
     activity = scheduler.tick();
   }

@@ -3,10 +3,10 @@
 use std::ffi::c_char;
 use std::ptr::NonNull;
 
+use llama_cpp_sys_2 as sys;
 use local_inference_core::decoder::Token;
 use local_inference_core::embed::Specials;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use llama_cpp_sys_2 as sys;
 
 use crate::ffi::{LiError, li_detokenize, li_piece, li_tokenize};
 
@@ -87,7 +87,8 @@ impl Vocabulary {
 
   /// Text of `tokens`; control tokens are written out only with `special`. Invalid UTF-8 becomes U+FFFD.
   pub(crate) fn detokenize(self, tokens: &[Token], special: bool) -> Result<String> {
-    if let Some(token) = tokens.iter().find(|token| u32::try_from(**token).is_ok_and(|t| t >= self.len()) || **token < 0)
+    if let Some(token) =
+      tokens.iter().find(|token| u32::try_from(**token).is_ok_and(|t| t >= self.len()) || **token < 0)
     {
       return Err(EngineError::new(
         ErrorCode::InvalidInput,

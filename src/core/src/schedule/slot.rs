@@ -65,8 +65,7 @@ impl<S, K: Sink> Slot<S, K> {
 
   /// Cuts the KV cache to the first `length` tokens; to none when its memory cannot go back that far.
   pub(super) fn rewind<D: Decoder>(&mut self, decoder: &mut D, length: usize) {
-    let kept = length > 0 && (length == self.cached.len() || decoder.rewind(self.sequence, length));
-    if kept {
+    if length > 0 && decoder.rewind(self.sequence, length) {
       self.cached.truncate(length);
     } else {
       decoder.clear(self.sequence);

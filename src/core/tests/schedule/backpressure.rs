@@ -33,7 +33,9 @@ fn when_every_sink_is_full_the_scheduler_is_blocked_and_decodes_nothing() {
   let tickets = [bench.submit(&prompt(1, 5), endless()), bench.submit(&prompt(2, 5), endless())];
   bench.submit(&prompt(3, 5), endless());
   bench.scheduler.tick();
-  tickets.iter().for_each(|ticket| ticket.inbox.set_ready(false));
+  for ticket in &tickets {
+    ticket.inbox.set_ready(false);
+  }
   let batches = bench.fake.with(|state| state.batches.len());
   for _ in 0..5 {
     assert_eq!(bench.scheduler.tick(), Activity::Blocked);

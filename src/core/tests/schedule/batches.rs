@@ -77,3 +77,14 @@ fn of_several_prefills_the_oldest_is_done_first() {
   assert_eq!(first[3], [1, 0]);
   assert!(tickets[1].inbox.tokens() > 0);
 }
+
+#[test]
+fn newcomers_do_not_push_a_stream_aside() {
+  let mut bench = Bench::new(Setup { parallel: 3, batch: 1, micro_batch: 1, ..Setup::default() });
+  let stream = bench.submit(&prompt(1, 1), endless());
+  for tick in 0..60 {
+    bench.submit(&prompt(2 + tick % 7, 1), limit(1));
+    bench.scheduler.tick();
+  }
+  assert!(stream.inbox.tokens() >= 20, "{} tokens in 60 batches of one", stream.inbox.tokens());
+}

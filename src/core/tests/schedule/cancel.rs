@@ -108,8 +108,11 @@ fn cancelling_a_waiting_request_keeps_the_others_in_order() {
 fn cancel_beside_others(setup: Setup, at: usize) -> usize {
   let mut bench = Bench::new(setup);
   let options = GenerateOptions { ignore_eos: true, ..limit(12) };
-  let prompts: Vec<_> =
-    (1..=setup.parallel.cast_signed()).map(|salt| prompt(salt, 4 + 5 * salt as usize)).collect();
+  let prompts: Vec<_> = (1..)
+    .zip((9..).step_by(5))
+    .map(|(salt, length)| prompt(salt, length))
+    .take(setup.parallel as usize)
+    .collect();
   let tickets: Vec<_> = prompts.iter().map(|prompt| bench.submit(prompt, options.clone())).collect();
   let cancelled = tickets.len() / 2;
   bench.fake.with(|state| state.cancels.push((at, tickets[cancelled].cancel.clone())));
@@ -144,6 +147,21 @@ fn an_interrupt_at_any_micro_batch_does_not_disturb_the_other_requests() {
 }
 
 #[test]
+fn a_prefill_beside_a_stream_is_interrupted_within_one_micro_batch() {
+  let mut bench = Bench::new(Setup { parallel: 2, batch: 64, micro_batch: 4, ..Setup::default() });
+  let options = GenerateOptions { ignore_eos: true, ..limit(12) };
+  bench.submit(&prompt(1, 4), options.clone());
+  bench.scheduler.tick();
+  let ticket = bench.submit(&prompt(2, 60), options);
+  bench.fake.with(|state| state.cancels.push((state.polls + 3, ticket.cancel.clone())));
+  bench.scheduler.tick();
+  bench.scheduler.tick();
+  assert!(is_cancelled(&ticket));
+  // The stream's token came with the first micro-batch and once more after the interrupt.
+  assert_eq!(bench.fake.with(|state| state.evaluated), 4 + 8 + 1);
+}
+
+#[test]
 fn several_requests_cancelled_in_the_same_batch_end_once_each() {
   let setup = Setup { parallel: 4, batch: 8, micro_batch: 2, ..Setup::default() };
   let mut bench = Bench::new(setup);
@@ -164,7 +182,9 @@ fn fail_all_ends_everything_once() {
   bench.scheduler.tick();
   bench.scheduler.fail_all(&local_inference_core::schedule::closed());
   bench.scheduler.fail_all(&local_inference_core::schedule::closed());
-  tickets.iter().for_each(|ticket| ticket.cancel.cancel());
+  for ticket in &tickets {
+    ticket.cancel.cancel();
+  }
   assert_eq!((bench.scheduler.load(), bench.scheduler.tick()), (0, Activity::Idle));
   for ticket in tickets {
     assert_eq!((ticket.inbox.endings(), ticket.inbox.failure().0.as_str()), (1, "CLOSED"));

@@ -86,3 +86,11 @@ fn a_sampler_that_cannot_be_created_fails_its_request_and_the_next_one_starts() 
   bench.drain();
   assert_eq!(next.inbox.outcome(), solo(setup, &prompt(2, 4), endless()));
 }
+
+#[test]
+fn a_tick_that_only_ended_a_request_has_worked() {
+  let mut bench = Bench::new(Setup::default());
+  bench.fake.with(|state| state.failing_samplers.insert(prompt(1, 4)));
+  bench.submit(&prompt(1, 4), endless());
+  assert_eq!([bench.scheduler.tick(), bench.scheduler.tick()], [Activity::Worked, Activity::Idle]);
+}

@@ -28,7 +28,8 @@ fn requests_side_by_side_give_what_each_gives_alone() {
     for batch in [1, 3, 16] {
       let setup = Setup { parallel, batch, context: 1024, ..Setup::default() };
       let mut bench = Bench::new(setup);
-      let prompts: Vec<_> = (1..=10).map(|salt| prompt(salt % 7, 3 + 4 * salt as usize)).collect();
+      let prompts: Vec<_> =
+        (1..=10).zip((7..).step_by(4)).map(|(salt, length)| prompt(salt % 7, length)).collect();
       let tickets: Vec<_> = prompts.iter().map(|prompt| bench.submit(prompt, limit(30))).collect();
       bench.drain();
       for (ticket, prompt) in tickets.iter().zip(&prompts) {

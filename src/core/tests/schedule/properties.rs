@@ -13,7 +13,7 @@ use crate::support::solo::{Bench, Ticket, prompt, reference, solo};
 
 #[derive(Debug, Clone)]
 enum Action {
-  Submit(Vec<Token>, GenerateOptions),
+  Submit(Vec<Token>, Box<GenerateOptions>),
   /// Of the request with this number, modulo how many there are.
   Cancel(usize),
   /// After so many more micro-batches.
@@ -55,7 +55,7 @@ fn options() -> impl Strategy<Value = GenerateOptions> {
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
   let action = prop_oneof![
-    4 => (prompts(), options()).prop_map(|(prompt, options)| Action::Submit(prompt, options)),
+    4 => (prompts(), options()).prop_map(|(prompt, options)| Action::Submit(prompt, Box::new(options))),
     1 => any::<usize>().prop_map(Action::Cancel),
     1 => (any::<usize>(), 1_usize..8).prop_map(|(request, within)| Action::CancelWithin(request, within)),
     2 => any::<usize>().prop_map(Action::Toggle),
@@ -80,8 +80,8 @@ fn play(bench: &mut Bench, actions: Vec<Action>) -> Vec<Submitted> {
   for action in actions {
     match action {
       Action::Submit(prompt, options) => {
-        let ticket = bench.submit(&prompt, options.clone());
-        requests.push(Submitted { prompt, options, ticket });
+        let ticket = bench.submit(&prompt, (*options).clone());
+        requests.push(Submitted { prompt, options: *options, ticket });
       }
       Action::Cancel(number) => {
         if let Some((_, cancel)) = pick(&requests, number) {
@@ -105,7 +105,9 @@ fn play(bench: &mut Bench, actions: Vec<Action>) -> Vec<Submitted> {
       }
     }
   }
-  requests.iter().for_each(|request| request.ticket.inbox.set_ready(true));
+  for request in &requests {
+    request.ticket.inbox.set_ready(true);
+  }
   bench.drain();
   requests
 }

@@ -114,3 +114,78 @@ fn prompt_tokens_that_lost_their_cells_before_they_were_used_do_not_count_as_cac
   assert_eq!(younger.inbox.outcome(), solo(setup, &prompt(1, 30), endless(5)));
   assert_eq!(younger.inbox.finished().usage.cached_prompt_tokens, 0);
 }
+
+#[test]
+fn a_request_that_has_begun_to_answer_keeps_its_cached_prompt_tokens_in_its_usage() {
+  let setup = Setup { parallel: 2, context: 64, ..Setup::default() };
+  let mut bench = Bench::new(setup);
+  bench.run(&prompt(2, 20), limit(1));
+  let (older, younger) =
+    (bench.submit(&prompt(1, 20), endless(40)), bench.submit(&prompt(2, 20), endless(40)));
+  bench.drain();
+  assert!(older.inbox.ended() && bench.fake.with(|state| state.evaluated) > 20 + 20 + 39 + 1 + 39);
+  assert_eq!(younger.inbox.finished().usage.cached_prompt_tokens, 19);
+}
+
+#[test]
+fn kept_tokens_go_before_those_of_a_younger_request() {
+  let mut bench = Bench::new(Setup { parallel: 3, context: 64, ..Setup::default() });
+  bench.run(&prompt(3, 30), limit(1));
+  bench.submit(&prompt(1, 10), endless(20));
+  bench.submit(&prompt(2, 10), endless(20));
+  bench.drain();
+  assert_eq!(bench.fake.with(|state| state.evaluated), 30 + 2 * (10 + 19));
+}
+
+#[test]
+fn a_request_that_waits_for_its_consumer_gives_its_cells_before_a_younger_one() {
+  let mut bench = Bench::new(Setup { parallel: 3, context: 64, batch: 64, ..Setup::default() });
+  let tickets: Vec<_> = (1..4).map(|salt| bench.submit(&prompt(salt, 10), endless(22))).collect();
+  bench.scheduler.tick();
+  tickets[1].inbox.set_ready(false);
+  while !tickets[0].inbox.ended() {
+    bench.scheduler.tick();
+    assert_eq!(tickets[2].inbox.tokens(), tickets[0].inbox.tokens());
+  }
+  assert_eq!(bench.fake.with(|state| state.cells[1].len()), 0);
+  assert_eq!(bench.fake.with(|state| state.evaluated), 10 + 2 * (10 + 21));
+}
+
+#[test]
+fn of_kept_tokens_the_longest_unused_go_first() {
+  let mut bench = Bench::new(Setup { parallel: 3, context: 64, ..Setup::default() });
+  bench.run(&prompt(1, 20), limit(1));
+  bench.run(&prompt(2, 20), limit(1));
+  bench.run(&prompt(3, 30), limit(1));
+  assert_eq!(bench.run(&prompt(2, 20), limit(1)).finished().usage.cached_prompt_tokens, 19);
+}
+
+#[test]
+fn of_requests_that_wait_for_their_consumers_the_youngest_gives_its_cells_first() {
+  let mut bench = Bench::new(Setup { parallel: 3, context: 64, batch: 64, ..Setup::default() });
+  let slow = [bench.submit(&prompt(1, 15), endless(5)), bench.submit(&prompt(2, 15), endless(5))];
+  bench.scheduler.tick();
+  for ticket in &slow {
+    ticket.inbox.set_ready(false);
+  }
+  let fast = bench.submit(&prompt(3, 30), endless(10));
+  while bench.scheduler.tick() != Activity::Blocked {}
+  assert!(fast.inbox.ended());
+  assert_eq!(bench.fake.with(|state| [state.cells[0].len(), state.cells[1].len()]), [15, 0]);
+}
+
+#[test]
+fn a_request_comes_back_only_where_it_can_stay_for_a_while() {
+  let mut bench = Bench::new(Setup { parallel: 3, context: 64, batch: 64, ..Setup::default() });
+  let requests = [(10, 20), (10, 40), (24, 30)];
+  let tickets: Vec<_> = (1..)
+    .zip(requests)
+    .map(|(salt, (length, tokens))| bench.submit(&prompt(salt, length), endless(tokens)))
+    .collect();
+  bench.drain();
+  let needed: usize = requests.iter().map(|&(length, tokens)| length + tokens as usize - 1).sum();
+  let again = bench.fake.with(|state| state.evaluated) - needed;
+  // The third is evaluated again once, after the second has ended.
+  assert!((24..=34).contains(&again), "{again} tokens were evaluated again");
+  assert!(tickets.iter().all(|ticket| ticket.inbox.ended()));
+}

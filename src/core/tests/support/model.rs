@@ -59,5 +59,5 @@ pub(crate) fn next(history: &[Token], seed: u32, ban_end: bool) -> Token {
   if drawn == 0 && !ban_end {
     return END;
   }
-  1 + Token::try_from((hash >> 13) % (VOCABULARY.unsigned_abs() as u64 - 1)).expect("a small vocabulary")
+  1 + Token::try_from((hash >> 13) % (u64::from(VOCABULARY.unsigned_abs()) - 1)).expect("a small vocabulary")
 }

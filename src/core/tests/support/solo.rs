@@ -72,7 +72,7 @@ pub(crate) fn limit(max_tokens: u32) -> GenerateOptions {
 /// A prompt of `length` tokens that differs with `salt` from its first token on.
 pub(crate) fn prompt(salt: i32, length: usize) -> Vec<Token> {
   (0..length)
-    .map(|index| 1 + (salt * 5 + i32::try_from(index).unwrap() * 7) % (model::VOCABULARY - 1))
+    .map(|index| 1 + (salt * 5 + i32::try_from(index).expect("a short prompt") * 7) % (model::VOCABULARY - 1))
     .collect()
 }
 

@@ -21,10 +21,8 @@ pub(crate) fn start() {
 pub(crate) fn model_path(name: &str) -> PathBuf {
   let folder = std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
     || {
-      let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(
-        || PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"),
-        PathBuf::from,
-      );
+      let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"), PathBuf::from);
       cache.join("local-inference/models")
     },
     PathBuf::from,
@@ -52,8 +50,11 @@ pub(crate) fn load(path: &std::path::Path) -> Model {
 }
 
 pub(crate) fn open(model: &Model, size: u32) -> Session {
-  Session::open(model, &ContextOptions { context_size: Some(size), threads: Some(2), ..ContextOptions::default() })
-    .unwrap()
+  Session::open(
+    model,
+    &ContextOptions { context_size: Some(size), threads: Some(2), ..ContextOptions::default() },
+  )
+  .unwrap()
 }
 
 /// Sends events to the test.
@@ -78,7 +79,12 @@ pub(crate) struct Answer {
   pub(crate) finished: Finished,
 }
 
-pub(crate) fn submit(session: &Session, model: &Model, prompt: &str, options: GenerateOptions) -> Receiver<Event> {
+pub(crate) fn submit(
+  session: &Session,
+  model: &Model,
+  prompt: &str,
+  options: GenerateOptions,
+) -> Receiver<Event> {
   let (sender, receiver) = channel();
   let prompt = model.tokenize(prompt, true, true).unwrap();
   session.submit(Request { prompt, options, cancel: CancelToken::new() }, Collector(sender));
