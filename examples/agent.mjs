@@ -21,3 +21,4 @@ process.stdout.write("\n");
 
 await runtime.stop();
 await adapter.close();
+process.exit(); // a timer of the elizaOS core would keep the process for half a minute

@@ -1,6 +1,7 @@
 // The demo itself: starts the agent, answers one question or holds a conversation, closes everything.
 import { basename } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Talk } from "./lib/demo-answer.mjs";
 import { Interrupts } from "./lib/demo-interrupt.mjs";
 import { modelsToUse } from "./lib/demo-models.mjs";
@@ -16,6 +17,8 @@ class Stage {
   #opened = [];
 
   async open(text, leaving, body) {
+    // A body may have kept the event loop busy: give a signal that came meanwhile its turn.
+    await sleep(1);
     leaving.throwIfAborted();
     const { value, close } = await withProgress(text, body);
     if (close) this.#opened.push(close);

@@ -24,3 +24,5 @@ await main(async () => {
   const { demo } = await import("./demo-agent.mjs");
   await demo({ question: positionals.join(" ").trim(), chat: values.chat === true });
 });
+// Everything is closed, but a timer of the elizaOS core would keep the process for another half minute.
+process.exit();

@@ -93,7 +93,7 @@ export async function acquire(
   signal: AbortSignal | undefined,
 ): Promise<Resident> {
   const key = keyOf([spec.path, sorted(spec.load)]);
-  
+  while (leaving.has(key)) await leaving.get(key);
   throwIfAborted(signal);
   let resident = residents.get(key);
   if (resident === undefined) {

@@ -6,24 +6,23 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::EngineError;
 use local_inference_core::generate::{Event, Request, Sink as _};
 use local_inference_core::options::{self, FlashAttention};
-use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 use napi_derive::napi;
 
+use crate::children::Handle;
 use crate::error::{blocking, to_js};
 use crate::generate::{GenerateInput, Prompt};
-use crate::model::{Children, return_free_memory};
-use crate::numbers::{bytes, number};
+use crate::numbers::{bytes, number, whole};
 use crate::stream::{NativeStream, channel};
 
 #[napi(object, object_to_js = false)]
 pub struct ContextOptions {
-  pub context_size: Option<u32>,
+  pub context_size: Option<f64>,
   pub kv_type_k: Option<String>,
   pub kv_type_v: Option<String>,
-  pub batch_size: Option<u32>,
-  pub micro_batch_size: Option<u32>,
-  pub threads: Option<u32>,
+  pub batch_size: Option<f64>,
+  pub micro_batch_size: Option<f64>,
+  pub threads: Option<f64>,
   #[napi(ts_type = "\"auto\" | \"on\" | \"off\"")]
   pub flash_attention: Option<String>,
   pub memory_headroom_bytes: Option<f64>,
@@ -49,15 +48,16 @@ impl TryFrom<ContextOptions> for options::ContextOptions {
     let defaults = Self::default();
     let options = (|| {
       Ok::<_, EngineError>(Self {
-        context_size: input.context_size,
+        context_size: whole("contextSize", input.context_size)?,
         kv_type_k: input.kv_type_k.map(|text| text.parse()).transpose()?,
         kv_type_v: input.kv_type_v.map(|text| text.parse()).transpose()?,
-        batch_size: input.batch_size.unwrap_or(defaults.batch_size),
-        micro_batch_size: input.micro_batch_size.unwrap_or(defaults.micro_batch_size),
-        threads: input.threads,
+        batch_size: whole("batchSize", input.batch_size)?.unwrap_or(defaults.batch_size),
+        micro_batch_size: whole("microBatchSize", input.micro_batch_size)?
+          .unwrap_or(defaults.micro_batch_size),
+        threads: whole("threads", input.threads)?,
         flash_attention: input.flash_attention.map_or(Ok(FlashAttention::default()), |text| text.parse())?,
         parallel: defaults.parallel,
-        memory_headroom: input.memory_headroom_bytes.map(bytes),
+        memory_headroom: bytes("memoryHeadroomBytes", input.memory_headroom_bytes)?,
       })
     })();
     options.map_err(to_js)
@@ -66,15 +66,14 @@ impl TryFrom<ContextOptions> for options::ContextOptions {
 
 #[napi]
 pub struct NativeContext {
-  model: Model,
   session: Session,
-  children: Arc<Children>,
-  id: u64,
+  handle: Arc<Handle>,
+  training_context: u32,
 }
 
 impl NativeContext {
-  pub(crate) fn new(model: Model, session: Session, children: Arc<Children>, id: u64) -> Self {
-    Self { model, session, children, id }
+  pub(crate) fn new(session: Session, handle: Handle, training_context: u32) -> Self {
+    Self { session, handle: Arc::new(handle), training_context }
   }
 }
 
@@ -91,7 +90,7 @@ impl NativeContext {
       threads: info.threads,
       batch_size: info.batch_size,
       micro_batch_size: info.micro_batch_size,
-      training_context: self.model.header().context_length,
+      training_context: self.training_context,
       reason: info.plan.reason.clone(),
     }
   }
@@ -100,10 +99,11 @@ impl NativeContext {
   #[napi]
   pub fn generate(&self, input: GenerateInput) -> napi::Result<NativeStream> {
     let (prompt, options) = input.split().map_err(to_js)?;
-    options.validate(self.model.vocabulary_size()).map_err(to_js)?;
+    let model = self.handle.shared().model().map_err(to_js)?;
+    options.validate(model.vocabulary_size()).map_err(to_js)?;
     let cancel = CancelToken::new();
-    let (mut sink, stream) = channel(self.model.clone(), self.session.clone(), cancel.clone());
-    let (model, session) = (self.model.clone(), self.session.clone());
+    let (mut sink, stream) = channel(Arc::clone(&self.handle), self.session.clone(), cancel.clone());
+    let session = self.session.clone();
     // A long prompt takes a while to tokenise: not on the JavaScript thread, and not on the one that decodes.
     napi::bindgen_prelude::spawn_blocking(move || {
       let prompt = match prompt {
@@ -121,20 +121,11 @@ impl NativeContext {
   /// Ends running generations with CLOSED and frees the context. Idempotent.
   #[napi]
   pub async fn close(&self) -> napi::Result<()> {
-    let (children, id) = (Arc::clone(&self.children), self.id);
+    let handle = Arc::clone(&self.handle);
     blocking(move || {
-      children.close(id);
-      return_free_memory();
+      handle.close();
       Ok(())
     })
     .await
-  }
-}
-
-impl Drop for NativeContext {
-  /// The safety net of a context that nobody closed.
-  fn drop(&mut self) {
-    let (children, id) = (Arc::clone(&self.children), self.id);
-    std::thread::spawn(move || children.close(id));
   }
 }

@@ -12,16 +12,16 @@ use napi::bindgen_prelude::Float32Array;
 use napi_derive::napi;
 use tokio::sync::{Mutex, oneshot};
 
-use crate::error::{blocking, lost, to_js};
-use crate::model::{Children, return_free_memory};
-use crate::numbers::count;
+use crate::children::Handle;
+use crate::error::{blocking, to_js};
+use crate::numbers::{count, whole};
 
 #[napi(object, object_to_js = false)]
 pub struct EmbedderOptions {
-  pub context_size: Option<u32>,
+  pub context_size: Option<f64>,
   #[napi(ts_type = "\"mean\" | \"cls\" | \"last\"")]
   pub pooling: Option<String>,
-  pub threads: Option<u32>,
+  pub threads: Option<f64>,
 }
 
 #[napi(object, object_from_js = false)]
@@ -37,7 +37,7 @@ pub struct EmbedOptions {
   #[napi(ts_type = "\"head\" | \"tail\" | \"error\"")]
   pub truncate: Option<String>,
   pub normalize: Option<bool>,
-  pub dimensions: Option<u32>,
+  pub dimensions: Option<f64>,
 }
 
 #[napi(object, object_from_js = false)]
@@ -61,21 +61,23 @@ impl TryFrom<EmbedderOptions> for embedder::EmbedderOptions {
         return Err(to_js(EngineError::new(ErrorCode::InvalidInput, message)));
       }
     };
-    Ok(Self { context_size: input.context_size, pooling, threads: input.threads })
+    Ok(Self {
+      context_size: whole("contextSize", input.context_size).map_err(to_js)?,
+      pooling,
+      threads: whole("threads", input.threads).map_err(to_js)?,
+    })
   }
 }
 
 #[napi]
 pub struct NativeEmbedder {
-  model: Model,
   embedder: Embedder,
-  children: Arc<Children>,
-  id: u64,
+  handle: Arc<Handle>,
 }
 
 impl NativeEmbedder {
-  pub(crate) fn new(model: Model, embedder: Embedder, children: Arc<Children>, id: u64) -> Self {
-    Self { model, embedder, children, id }
+  pub(crate) fn new(embedder: Embedder, handle: Handle) -> Self {
+    Self { embedder, handle: Arc::new(handle) }
   }
 }
 
@@ -109,11 +111,13 @@ impl NativeEmbedder {
   #[napi]
   pub fn embed(&self, texts: Vec<String>, options: EmbedOptions) -> napi::Result<NativeEmbedding> {
     let policy = options.truncate.map_or(Ok(Truncate::Head), |text| text.parse()).map_err(to_js)?;
-    let shape = Shape { normalize: options.normalize.unwrap_or(true), dimensions: options.dimensions };
+    let dimensions = whole("dimensions", options.dimensions).map_err(to_js)?;
+    let shape = Shape { normalize: options.normalize.unwrap_or(true), dimensions };
     check_dimensions(shape.dimensions, self.embedder.info().dimensions).map_err(to_js)?;
     let cancel = CancelToken::new();
     let (sender, receiver) = oneshot::channel();
-    let (model, embedder, job_cancel) = (self.model.clone(), self.embedder.clone(), cancel.clone());
+    let model = self.handle.shared().model().map_err(to_js)?;
+    let (embedder, job_cancel) = (self.embedder.clone(), cancel.clone());
     napi::bindgen_prelude::spawn_blocking(move || {
       let limit = embedder.info().max_tokens as usize;
       match prepare(&model, &texts, limit, policy) {
@@ -129,27 +133,18 @@ impl NativeEmbedder {
         }
       }
     });
-    Ok(NativeEmbedding { result: Mutex::new(Some(receiver)), cancel })
+    Ok(NativeEmbedding { result: Mutex::new(Some(receiver)), cancel, handle: Arc::clone(&self.handle) })
   }
 
   /// Fails what waits with CLOSED and frees the context. Idempotent.
   #[napi]
   pub async fn close(&self) -> napi::Result<()> {
-    let (children, id) = (Arc::clone(&self.children), self.id);
+    let handle = Arc::clone(&self.handle);
     blocking(move || {
-      children.close(id);
-      return_free_memory();
+      handle.close();
       Ok(())
     })
     .await
-  }
-}
-
-impl Drop for NativeEmbedder {
-  /// The safety net of an embedder that nobody closed.
-  fn drop(&mut self) {
-    let (children, id) = (Arc::clone(&self.children), self.id);
-    std::thread::spawn(move || children.close(id));
   }
 }
 
@@ -199,6 +194,7 @@ type EmbeddingResult = Result<(Vec<Vec<f32>>, usize, u32)>;
 pub struct NativeEmbedding {
   result: Mutex<Option<oneshot::Receiver<EmbeddingResult>>>,
   cancel: CancelToken,
+  handle: Arc<Handle>,
 }
 
 #[napi]
@@ -208,8 +204,9 @@ impl NativeEmbedding {
   pub async fn result(&self) -> napi::Result<Embeddings> {
     let receiver = self.result.lock().await.take();
     let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
+    let reply = receiver.ok_or_else(taken)?.await;
     let (vectors, tokens, truncated) =
-      receiver.ok_or_else(taken)?.await.map_err(|_| lost())?.map_err(to_js)?;
+      reply.unwrap_or_else(|_| Err(self.handle.lost("embedder"))).map_err(to_js)?;
     Ok(Embeddings {
       vectors: vectors.into_iter().map(Float32Array::new).collect(),
       tokens: count(tokens),

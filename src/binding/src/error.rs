@@ -9,20 +9,20 @@ pub(crate) fn to_js(error: EngineError) -> napi::Error {
 }
 
 /// The error of a thread that ended without an answer.
-pub(crate) fn lost() -> napi::Error {
-  to_js(EngineError::new(ErrorCode::Internal, "the worker ended without an answer"))
+pub(crate) fn lost() -> EngineError {
+  EngineError::new(ErrorCode::Internal, "the worker ended without an answer")
 }
 
 /// The error of using something that was closed.
-pub(crate) fn closed(what: &str) -> napi::Error {
-  to_js(EngineError::new(ErrorCode::Closed, format!("the {what} has been closed")))
+pub(crate) fn closed(what: &str) -> EngineError {
+  EngineError::new(ErrorCode::Closed, format!("the {what} was closed"))
 }
 
 /// Runs blocking work away from the JavaScript thread.
 pub(crate) async fn blocking<T: Send + 'static>(
   work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
 ) -> napi::Result<T> {
-  tokio::task::spawn_blocking(work).await.map_err(|_| lost())?.map_err(to_js)
+  tokio::task::spawn_blocking(work).await.map_err(|_| to_js(lost()))?.map_err(to_js)
 }
 
 /// Every code that an error can carry.

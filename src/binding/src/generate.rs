@@ -7,9 +7,11 @@ use local_inference_core::text::{ReasoningTags, TextOptions};
 use napi::bindgen_prelude::Uint32Array;
 use napi_derive::napi;
 
+use crate::numbers::{signed, whole};
+
 #[napi(object, object_to_js = false)]
 pub struct LogitBias {
-  pub token: u32,
+  pub token: f64,
   pub bias: f64,
 }
 
@@ -96,7 +98,8 @@ impl GenerateInput {
 
 fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
   let defaults = SamplingOptions::default();
-  let biases = input.logit_bias.iter().flatten();
+  let bias =
+    |entry: &LogitBias| Ok((signed("logitBias token", Some(entry.token), 0)?, float(Some(entry.bias), 0.0)));
   Ok(SamplingOptions {
     temperature: float(input.temperature, defaults.temperature),
     top_p: float(input.top_p, defaults.top_p),
@@ -125,7 +128,7 @@ fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
       tau: float(input.mirostat_tau, defaults.mirostat.tau),
       eta: float(input.mirostat_eta, defaults.mirostat.eta),
     },
-    logit_bias: biases.map(|entry| (entry.token.cast_signed(), float(Some(entry.bias), 0.0))).collect(),
+    logit_bias: input.logit_bias.iter().flatten().map(bias).collect::<Result<_>>()?,
     grammar: input.grammar.clone(),
   })
 }
@@ -134,34 +137,4 @@ fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
 #[allow(clippy::cast_possible_truncation, reason = "out-of-range values become infinite and are refused")]
 fn float(value: Option<f64>, default: f32) -> f32 {
   value.map_or(default, |value| value as f32)
-}
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
-fn whole(name: &str, value: Option<f64>) -> Result<Option<u32>> {
-  match value {
-    None => Ok(None),
-    Some(number) if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) => {
-      Ok(Some(number as u32))
-    }
-    Some(number) => Err(EngineError::new(
-      ErrorCode::InvalidInput,
-      format!("{name} must be a whole number from 0 to {}, got {number}", u32::MAX),
-    )),
-  }
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "the range is checked first")]
-fn signed(name: &str, value: Option<f64>, default: i32) -> Result<i32> {
-  match value {
-    None => Ok(default),
-    Some(number)
-      if number.fract() == 0.0 && (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number) =>
-    {
-      Ok(number as i32)
-    }
-    Some(number) => Err(EngineError::new(
-      ErrorCode::InvalidInput,
-      format!("{name} must be a whole number from {} to {}, got {number}", i32::MIN, i32::MAX),
-    )),
-  }
 }

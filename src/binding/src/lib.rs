@@ -5,6 +5,7 @@
 
 mod backend;
 mod chat;
+mod children;
 mod context;
 mod embedder;
 mod error;

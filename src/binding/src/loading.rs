@@ -13,11 +13,11 @@ use tokio::sync::{Mutex, oneshot};
 
 use crate::error::{lost, to_js};
 use crate::model::NativeModel;
-use crate::numbers::bytes;
+use crate::numbers::{bytes, signed};
 
 #[napi(object, js_name = "LoadOptions", object_to_js = false)]
 pub struct JsLoadOptions {
-  pub gpu_layers: Option<i32>,
+  pub gpu_layers: Option<f64>,
   pub use_mmap: Option<bool>,
   pub use_mlock: Option<bool>,
   pub check_tensors: Option<bool>,
@@ -25,17 +25,19 @@ pub struct JsLoadOptions {
   pub memory_headroom_bytes: Option<f64>,
 }
 
-impl From<JsLoadOptions> for LoadOptions {
-  fn from(options: JsLoadOptions) -> Self {
+impl TryFrom<JsLoadOptions> for LoadOptions {
+  type Error = EngineError;
+
+  fn try_from(options: JsLoadOptions) -> Result<Self> {
     let defaults = Self::default();
-    Self {
-      gpu_layers: options.gpu_layers.unwrap_or(defaults.gpu_layers),
+    Ok(Self {
+      gpu_layers: signed("gpuLayers", options.gpu_layers, defaults.gpu_layers)?,
       use_mmap: options.use_mmap.unwrap_or(defaults.use_mmap),
       use_mlock: options.use_mlock.unwrap_or(defaults.use_mlock),
       check_tensors: options.check_tensors.unwrap_or(defaults.check_tensors),
       ignore_memory_limit: options.ignore_memory_limit.unwrap_or(defaults.ignore_memory_limit),
-      memory_headroom: options.memory_headroom_bytes.map(bytes),
-    }
+      memory_headroom: bytes("memoryHeadroomBytes", options.memory_headroom_bytes)?,
+    })
   }
 }
 
@@ -49,7 +51,7 @@ pub struct NativeLoading {
 /// Starts to load the GGUF at `path`.
 #[napi]
 pub fn load_model(path: String, options: JsLoadOptions) -> napi::Result<NativeLoading> {
-  let options = LoadOptions::from(options);
+  let options = LoadOptions::try_from(options).map_err(to_js)?;
   options.validate().map_err(to_js)?;
   let progress = Arc::new(AtomicU32::new(0));
   let cancel = CancelToken::new();
@@ -89,7 +91,13 @@ impl NativeLoading {
   pub async fn result(&self) -> napi::Result<NativeModel> {
     let receiver = self.result.lock().await.take();
     let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
-    let model = receiver.ok_or_else(taken)?.await.map_err(|_| lost())?.map_err(to_js)?;
+    let outcome = receiver.ok_or_else(taken)?.await;
+    let model = outcome.unwrap_or_else(|_| Err(lost())).map_err(to_js)?;
+    if self.cancel.is_cancelled() {
+      // It came too late to stop the load: freeing a model takes a while, so not on this thread.
+      drop(tokio::task::spawn_blocking(move || drop(model)));
+      return Err(to_js(EngineError::new(ErrorCode::Cancelled, "loading was cancelled")));
+    }
     Ok(NativeModel::new(model))
   }
 }

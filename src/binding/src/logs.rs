@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use local_inference_core::error::{EngineError, ErrorCode};
 use napi_derive::napi;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
+use crate::error::to_js;
 use crate::numbers::milliseconds;
 
 const CAPACITY: usize = 1024;
@@ -91,13 +93,18 @@ pub fn take_logs() -> Vec<LogRecord> {
 
 /// Which records are collected; default warn.
 #[napi(ts_args_type = "level: \"off\" | \"error\" | \"warn\" | \"info\" | \"debug\"")]
-pub fn set_log_level(level: String) {
+pub fn set_log_level(level: String) -> napi::Result<()> {
   let threshold = match level.as_str() {
     "off" => 0,
     "error" => 1,
+    "warn" => 2,
     "info" => 3,
     "debug" => 4,
-    _ => 2,
+    other => {
+      let message = format!("the log level must be off, error, warn, info or debug, got {other}");
+      return Err(to_js(EngineError::new(ErrorCode::InvalidInput, message)));
+    }
   };
   THRESHOLD.store(threshold, Ordering::Relaxed);
+  Ok(())
 }

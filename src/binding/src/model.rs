@@ -1,6 +1,6 @@
 //! A loaded model.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use local_inference_core::error::EngineError;
 use local_inference_llama::embedder::Embedder;
@@ -10,9 +10,10 @@ use napi::bindgen_prelude::Uint32Array;
 use napi_derive::napi;
 
 use crate::chat::{ChatInput, RenderedChat};
+use crate::children::{Shared, Worker};
 use crate::context::{ContextOptions, NativeContext};
 use crate::embedder::{EmbedderOptions, NativeEmbedder};
-use crate::error::{blocking, closed};
+use crate::error::{blocking, to_js};
 use crate::header::ModelHeader;
 use crate::numbers::count;
 
@@ -22,70 +23,21 @@ pub struct TokenizeOptions {
   pub bos: Option<bool>,
 }
 
-/// What must be closed before the model is freed.
-#[derive(Clone)]
-pub(crate) enum Child {
-  Session(Session),
-  Embedder(Embedder),
-}
-
-#[derive(Default)]
-pub(crate) struct Children(Mutex<Vec<(u64, Child)>>);
-
-impl Children {
-  pub(crate) fn add(&self, child: Child) -> u64 {
-    let mut children = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let id = children.last().map_or(0, |(id, _)| id + 1);
-    children.push((id, child));
-    id
-  }
-
-  pub(crate) fn close(&self, id: u64) {
-    let mut children = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = children.iter().position(|(other, _)| *other == id).map(|index| children.remove(index).1);
-    drop(children);
-    if let Some(child) = found {
-      child.close();
-    }
-  }
-
-  fn close_all(&self) {
-    let children = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    for (_, child) in children {
-      child.close();
-    }
-  }
-}
-
-impl Child {
-  fn close(&self) {
-    match self {
-      Self::Session(session) => session.close(),
-      Self::Embedder(embedder) => embedder.close(),
-    }
-  }
-}
-
 #[napi]
 pub struct NativeModel {
-  model: Mutex<Option<Model>>,
-  children: Arc<Children>,
+  shared: Arc<Shared>,
 }
 
 impl NativeModel {
   pub(crate) fn new(model: Model) -> Self {
-    Self { model: Mutex::new(Some(model)), children: Arc::default() }
-  }
-
-  fn get(&self) -> napi::Result<Model> {
-    self.model.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(|| closed("model"))
+    Self { shared: Shared::new(model) }
   }
 
   async fn with<T: Send + 'static>(
     &self,
     work: impl FnOnce(Model) -> Result<T, EngineError> + Send + 'static,
   ) -> napi::Result<T> {
-    let model = self.get()?;
+    let model = self.shared.model().map_err(to_js)?;
     blocking(move || work(model)).await
   }
 }
@@ -94,7 +46,7 @@ impl NativeModel {
 impl NativeModel {
   #[napi(getter)]
   pub fn header(&self) -> napi::Result<ModelHeader> {
-    Ok(ModelHeader::from(self.get()?.header()))
+    Ok(ModelHeader::from(self.shared.model().map_err(to_js)?.header()))
   }
 
   #[napi]
@@ -133,49 +85,35 @@ impl NativeModel {
   #[napi]
   pub async fn open_context(&self, options: ContextOptions) -> napi::Result<NativeContext> {
     let options = options.try_into()?;
-    let model = self.get()?;
-    let session = self.with(move |model| Session::open(&model, &options)).await?;
-    let id = self.children.add(Child::Session(session.clone()));
-    Ok(NativeContext::new(model, session, Arc::clone(&self.children), id))
+    let shared = Arc::clone(&self.shared);
+    let open = move |model: Model| {
+      let session = Session::open(&model, &options)?;
+      let handle = shared.adopt(Worker::Session(session.clone()))?;
+      Ok(NativeContext::new(session, handle, model.header().context_length))
+    };
+    self.with(open).await
   }
 
   #[napi]
   pub async fn open_embedder(&self, options: EmbedderOptions) -> napi::Result<NativeEmbedder> {
     let options = options.try_into()?;
-    let model = self.get()?;
-    let embedder = self.with(move |model| Embedder::open(&model, &options)).await?;
-    let id = self.children.add(Child::Embedder(embedder.clone()));
-    Ok(NativeEmbedder::new(model, embedder, Arc::clone(&self.children), id))
+    let shared = Arc::clone(&self.shared);
+    let open = move |model: Model| {
+      let embedder = Embedder::open(&model, &options)?;
+      let handle = shared.adopt(Worker::Embedder(embedder.clone()))?;
+      Ok(NativeEmbedder::new(embedder, handle))
+    };
+    self.with(open).await
   }
 
   /// Closes the model's contexts and embedders and frees the weights. Idempotent.
   #[napi]
   pub async fn close(&self) -> napi::Result<()> {
-    let model = self.model.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let children = Arc::clone(&self.children);
+    let shared = Arc::clone(&self.shared);
     blocking(move || {
-      children.close_all();
-      drop(model);
-      return_free_memory();
+      shared.close();
       Ok(())
     })
     .await
-  }
-}
-
-impl Drop for NativeModel {
-  /// The safety net of a model that nobody closed: its threads must not run on for ever.
-  fn drop(&mut self) {
-    let children = Arc::clone(&self.children);
-    std::thread::spawn(move || children.close_all());
-  }
-}
-
-/// glibc keeps freed buffers; a closed model gives its memory back to the machine.
-pub(crate) fn return_free_memory() {
-  #[cfg(all(target_os = "linux", target_env = "gnu"))]
-  // SAFETY: no preconditions.
-  unsafe {
-    libc::malloc_trim(0);
   }
 }

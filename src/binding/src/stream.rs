@@ -7,13 +7,13 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{Logprob, TokenLogprobs};
 use local_inference_core::generate::{self, Event, FinishReason, Finished, Piece};
 use local_inference_core::stats;
-use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 use napi_derive::napi;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::error::{lost, to_js};
+use crate::children::Handle;
+use crate::error::to_js;
 use crate::numbers::{count, milliseconds};
 
 /// Pieces that wait for JavaScript before decoding pauses.
@@ -93,15 +93,15 @@ pub struct NativeStream {
   waiting: Arc<AtomicUsize>,
   cancel: CancelToken,
   session: Session,
-  model: Model,
+  handle: Arc<Handle>,
 }
 
 /// Both ends of a request's event channel.
-pub(crate) fn channel(model: Model, session: Session, cancel: CancelToken) -> (Sink, NativeStream) {
+pub(crate) fn channel(handle: Arc<Handle>, session: Session, cancel: CancelToken) -> (Sink, NativeStream) {
   let (sender, receiver) = unbounded_channel();
   let waiting = Arc::new(AtomicUsize::new(0));
   let sink = Sink { events: sender, waiting: Arc::clone(&waiting) };
-  (sink, NativeStream { events: Mutex::new(Some(receiver)), waiting, cancel, session, model })
+  (sink, NativeStream { events: Mutex::new(Some(receiver)), waiting, cancel, session, handle })
 }
 
 #[napi]
@@ -112,6 +112,7 @@ impl NativeStream {
     let mut guard = self.events.lock().await;
     let Some(events) = guard.as_mut() else { return Ok(None) };
     let mut piece = Piece::default();
+    let lost = || to_js(self.handle.lost("context"));
     let mut next = events.recv().await.ok_or_else(lost);
     loop {
       match next {
@@ -179,7 +180,11 @@ impl NativeStream {
   fn alternative(&self, alternative: &Logprob) -> TokenAlternative {
     TokenAlternative {
       token: alternative.token.cast_unsigned(),
-      text: self.model.token_text(alternative.token),
+      text: self
+        .handle
+        .shared()
+        .model()
+        .map_or_else(|_| String::new(), |model| model.token_text(alternative.token)),
       logprob: f64::from(alternative.logprob),
     }
   }

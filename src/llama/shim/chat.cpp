@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 
 struct li_chat {
@@ -19,6 +20,9 @@ namespace {
 common_chat_templates_inputs to_inputs(const common_json & in) {
   common_chat_templates_inputs out;
   out.messages = common_chat_msgs_parse_oaicompat(in.at("messages"));
+  if (out.messages.empty()) {
+    throw std::invalid_argument("messages is empty: a conversation has at least one");
+  }
   if (in.contains("tools")) {
     out.tools = common_chat_tools_parse_oaicompat(in.at("tools"));
     out.tool_choice = common_chat_tool_choice_parse_oaicompat(in.value("tool_choice", std::string("auto")));
@@ -28,6 +32,9 @@ common_chat_templates_inputs to_inputs(const common_json & in) {
   out.enable_thinking = in.value("enable_thinking", true);
   out.reasoning_format = COMMON_REASONING_FORMAT_AUTO;
   if (in.contains("template_kwargs")) {
+    if (!in.at("template_kwargs").is_object()) {
+      throw std::invalid_argument("template_kwargs is not an object");
+    }
     for (const auto & item : in.at("template_kwargs").items()) {
       out.chat_template_kwargs[item.key()] = item.value().dump();
     }
@@ -59,13 +66,35 @@ char * copy(const std::string & text) {
   return result;
 }
 
+common_chat_templates_ptr parse(const llama_model * model, const char * source) {
+  try {
+    return common_chat_templates_init(model, source);
+  } catch (const std::exception &) {
+    // What arrives here is a sliced copy that only says "std::exception": parsing once more throws the reason.
+    common_chat_template reason(source, "", "");
+    throw;
+  }
+}
+
+// A template that fails while it renders is reported as a failure of llama.cpp's analysis of the answer's format.
+std::string render_error(const std::string & message) {
+  const std::string analysis = "Automatic parser generation failed: ";
+  const size_t start = message.find(analysis);
+  return start == std::string::npos ? message : message.substr(start + analysis.size());
+}
+
+common_chat_params apply(const li_chat * chat, const common_chat_templates_inputs & inputs) {
+  try {
+    return common_chat_templates_apply(chat->templates.get(), inputs);
+  } catch (const std::invalid_argument & exception) {
+    throw std::runtime_error(render_error(exception.what()));
+  }
+}
+
 } // namespace
 
 li_chat * li_chat_new(const llama_model * model, const char * source, li_error * error) {
-  return li::guard<li_chat *>(error, LI_BAD_TEMPLATE, nullptr, [&] {
-    auto templates = common_chat_templates_init(model, source == nullptr ? "" : source);
-    return new li_chat{std::move(templates)};
-  });
+  return li::guard<li_chat *>(error, LI_BAD_TEMPLATE, nullptr, [&] { return new li_chat{parse(model, source)}; });
 }
 
 void li_chat_free(li_chat * chat) {
@@ -81,7 +110,7 @@ char * li_chat_render(const li_chat * chat, const char * input_json, li_error * 
       li::report(error, LI_BAD_INPUT, exception.what());
       return nullptr;
     }
-    return copy(to_json(common_chat_templates_apply(chat->templates.get(), inputs)).dump());
+    return copy(to_json(apply(chat, inputs)).dump());
   });
 }
 

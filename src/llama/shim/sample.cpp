@@ -55,14 +55,25 @@ bool is_plain_greedy(const llama_model * model, const li_sampling & in) {
          in.mirostat == 0 && in.logit_bias_count == 0 && in.grammar == nullptr && suppressed == 0;
 }
 
+// LLAMA_TOKEN_NULL when every logit is -inf or NaN.
 llama_token most_likely(const float * logits, int32_t count) {
-  int32_t best = 0;
-  for (int32_t token = 1; token < count; ++token) {
-    if (logits[token] > logits[best]) {
+  llama_token best = LLAMA_TOKEN_NULL;
+  float most = -INFINITY;
+  for (int32_t token = 0; token < count; ++token) {
+    if (logits[token] > most) {
+      most = logits[token];
       best = token;
     }
   }
   return best;
+}
+
+// Whether the sampler chose among tokens: with every one of them ruled out it still names one, and the grammar aborts
+// the process when it is told of an end that it does not allow.
+bool chose(common_sampler * sampler) {
+  const llama_token_data_array * candidates = common_sampler_get_candidates(sampler, false);
+  return candidates != nullptr && candidates->selected >= 0 && size_t(candidates->selected) < candidates->size &&
+         std::isfinite(candidates->data[candidates->selected].logit);
 }
 
 } // namespace
@@ -118,7 +129,13 @@ llama_token li_sampler_sample(li_sampler * sampler, llama_context * context, int
     if (sampler->plain_greedy) {
       return most_likely(logits, sampler->vocabulary);
     }
+    if (most_likely(logits, sampler->vocabulary) == LLAMA_TOKEN_NULL) {
+      return llama_token(LLAMA_TOKEN_NULL);
+    }
     const llama_token token = common_sampler_sample(sampler->sampler.get(), context, row);
+    if (!chose(sampler->sampler.get())) {
+      return llama_token(LLAMA_TOKEN_NULL);
+    }
     common_sampler_accept(sampler->sampler.get(), token, true);
     return token;
   });

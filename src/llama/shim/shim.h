@@ -65,6 +65,7 @@ struct li_sampler * li_sampler_new(const struct llama_model * model, const struc
 void li_sampler_free(struct li_sampler * sampler);
 uint32_t li_sampler_seed(const struct li_sampler * sampler);
 void li_sampler_history(struct li_sampler * sampler, const llama_token * tokens, size_t count, struct li_error * error);
+// LLAMA_TOKEN_NULL without an error when no token is left to choose.
 llama_token li_sampler_sample(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
                               struct li_error * error);
 

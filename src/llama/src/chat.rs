@@ -50,7 +50,8 @@ pub struct ChatInput {
 /// A rendered prompt and what a reader of the answer needs to know.
 #[derive(Debug, Clone)]
 pub struct RenderedChat {
-  /// The prompt; tokenise it with special tokens parsed and none added.
+  /// The prompt; tokenise it with special tokens parsed and added: what the vocabulary adds by itself (usually the
+  /// begin token) has been taken off here.
   pub prompt: String,
   /// llama.cpp's name of the answer's format.
   pub format: String,
@@ -88,7 +89,10 @@ struct Rendered {
 impl ChatTemplate {
   /// Parses `source`, or the model's own template, or the plain form when the model has none.
   pub(crate) fn parse(model: &Model, source: Option<&str>) -> Result<Self> {
-    let own = model.header().chat_template.as_deref();
+    if source.is_some_and(|source| source.trim().is_empty()) {
+      return Err(EngineError::new(ErrorCode::TemplateInvalid, "the chat template is empty"));
+    }
+    let own = model.header().chat_template.as_deref().filter(|own| !own.trim().is_empty());
     let (text, plain) = match source.or(own) {
       Some(text) => (text, false),
       None => (PLAIN_TEMPLATE, true),
@@ -124,15 +128,18 @@ impl ChatTemplate {
     unsafe { li_string_free(text.as_ptr()) };
     let rendered: Rendered = serde_json::from_str(&json)
       .map_err(|error| EngineError::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(self.describe(rendered))
+    Ok(self.describe(rendered, input.add_generation_prompt))
   }
 
-  fn describe(&self, rendered: Rendered) -> RenderedChat {
+  fn describe(&self, rendered: Rendered, add_generation_prompt: bool) -> RenderedChat {
     let mut stops = rendered.stops;
     if self.plain {
       stops.push(PLAIN_STOP.to_owned());
     }
-    let generation_prompt = if rendered.generation_prompt.is_empty() {
+    // llama.cpp names the generation prompt whether or not it was asked for.
+    let generation_prompt = if !add_generation_prompt {
+      ""
+    } else if rendered.generation_prompt.is_empty() {
       tail(&rendered.prompt)
     } else {
       &rendered.generation_prompt

@@ -29,8 +29,8 @@ struct Inner {
   pointer: NonNull<sys::llama_model>,
   vocabulary: Vocabulary,
   header: GgufHeader,
-  /// Parsed templates by source; the empty source is the model's own.
-  templates: Mutex<HashMap<String, Arc<ChatTemplate>>>,
+  /// Parsed templates by source; without one it is the model's own.
+  templates: Mutex<HashMap<Option<String>, Arc<ChatTemplate>>>,
 }
 
 // SAFETY: llama.cpp allows a model to be used from several threads; it is immutable after loading.
@@ -133,7 +133,7 @@ impl Model {
 
   /// The chat template, parsed once: the model's own, or `source`.
   pub fn chat_template(&self, source: Option<&str>) -> Result<Arc<ChatTemplate>> {
-    let key = source.unwrap_or_default().to_owned();
+    let key = source.map(str::to_owned);
     let mut templates = self.0.templates.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(template) = templates.get(&key) {
       return Ok(Arc::clone(template));

@@ -13,6 +13,7 @@ use crate::ffi::{
   LiError, LiSampler, LiSampling, c_string, li_sampler_free, li_sampler_history, li_sampler_new,
   li_sampler_sample, li_sampler_seed,
 };
+use crate::log;
 use crate::model::Model;
 
 /// Asks llama.cpp to draw a seed (`LLAMA_DEFAULT_SEED`).
@@ -24,6 +25,8 @@ pub(crate) struct Sampler {
   /// Control tokens whose text belongs to the answer.
   preserved: HashSet<Token>,
   logprobs: Option<u32>,
+  grammar: bool,
+  biased: bool,
   /// Keeps the vocabulary alive.
   model: Model,
 }
@@ -67,17 +70,19 @@ impl Sampler {
     raw.logit_bias_count = biases.len();
     raw.grammar = grammar.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
 
+    log::forget();
     let mut error = LiError::new();
     // SAFETY: everything `raw` points to lives until the end of this function.
     let pointer = unsafe { li_sampler_new(model.pointer().as_ptr(), &raw const raw, &raw mut error) };
     let Some(pointer) = NonNull::new(pointer) else {
-      let error = error.take("the sampler cannot be created");
-      return Err(error.unwrap_or_else(|| EngineError::new(ErrorCode::Internal, "no sampler")));
+      return Err(creation_error(&error));
     };
     let sampler = Self {
       pointer,
       preserved: preserved(model, options)?,
       logprobs: options.logprobs,
+      grammar: sampling.grammar.is_some(),
+      biased: !sampling.logit_bias.is_empty(),
       model: model.clone(),
     };
     sampler.remember(prompt, sampling)?;
@@ -137,12 +142,41 @@ impl Sampler {
       unsafe { li_sampler_sample(self.pointer.as_ptr(), context.as_ptr(), row, ban_end, &raw mut error) };
     error.check("no token could be chosen")?;
     if token < 0 {
-      return Err(EngineError::new(ErrorCode::GrammarInvalid, "no token satisfies the constraints"));
+      return Err(nothing_left(self.grammar, self.biased, ban_end));
     }
     let logprobs =
       alternatives.as_mut().map(|logits| log_probabilities(logits, token, self.logprobs.unwrap_or(0)));
     Ok(Sampled { token, logprobs })
   }
+}
+
+/// llama.cpp's reason is in its log, where it gives one.
+fn creation_error(error: &LiError) -> EngineError {
+  let complaints = log::complaints();
+  match error.take("the sampler cannot be created") {
+    Some(error) if error.code() == ErrorCode::GrammarInvalid && !complaints.is_empty() => {
+      EngineError::new(error.code(), format!("{error} ({complaints})"))
+    }
+    Some(error) => error,
+    None => EngineError::new(ErrorCode::Internal, "the sampler cannot be created"),
+  }
+}
+
+/// What to say when the sampler had nothing to choose from.
+fn nothing_left(grammar: bool, biased: bool, ban_end: bool) -> EngineError {
+  let (code, reason) = if grammar && ban_end {
+    (
+      ErrorCode::GrammarInvalid,
+      "the output is complete as the grammar sees it, but minTokens or ignoreEos forbids to end it",
+    )
+  } else if grammar {
+    (ErrorCode::GrammarInvalid, "the grammar admits none of the tokens that the other options leave")
+  } else if biased {
+    (ErrorCode::InvalidInput, "logitBias bans every token")
+  } else {
+    (ErrorCode::DecodeFailed, "the model's logits are not numbers: its weights are damaged")
+  };
+  EngineError::new(code, format!("no token can be chosen: {reason}"))
 }
 
 fn to_raw(sampling: &SamplingOptions) -> LiSampling {
