@@ -9,8 +9,15 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+export declare class NativeAnswerParser {
+  /** The parts of an answer; of what there is so far when it is `partial`. */
+  parse(text: string, partial: boolean): ParsedAnswer
+}
+
 export declare class NativeContext {
   get info(): ContextInfo
+  /** What runs, waits and is cached, and what was done since the context was opened. */
+  metrics(): ContextMetrics
   /** Queues a generation. Bad options throw here; everything later arrives through the stream. */
   generate(input: GenerateInput): NativeStream
   /** Ends running generations with CLOSED and frees the context. Idempotent. */
@@ -47,6 +54,8 @@ export declare class NativeModel {
   countTokens(text: string, options: TokenizeOptions): Promise<number>
   /** Renders a conversation with the model's chat template. */
   renderChat(input: ChatInput): Promise<RenderedChat>
+  /** Compiles a constraint, so that the first request finds it ready. Resolves to what of a schema it does not enforce. */
+  compileConstraint(constraint: ConstraintInput): Promise<Array<string>>
   openContext(options: ContextOptions): Promise<NativeContext>
   openEmbedder(options: EmbedderOptions): Promise<NativeEmbedder>
   /** Closes the model's contexts and embedders and frees the weights. Idempotent. */
@@ -59,6 +68,34 @@ export declare class NativeStream {
   /** Stops the generation within one micro-batch; the stream then ends with finish reason `cancelled`. */
   cancel(): void
 }
+
+export interface Accelerator {
+  backend: "cuda" | "vulkan" | "metal"
+  available: boolean
+  version?: string
+  devices: Array<AcceleratorDevice>
+  reason?: string
+}
+
+export interface AcceleratorDevice {
+  name: string
+  memoryTotal: number
+}
+
+/** Accelerators that this machine has, whether or not a module for them is installed. Loads the drivers' libraries. */
+export declare function accelerators(): Promise<Array<Accelerator>>
+
+export interface AnswerFormat {
+  number: number
+  generationPrompt: string
+  parser: string
+}
+
+/** A reader of the answers to one rendered chat. */
+export declare function answerParser(format: AnswerFormat): NativeAnswerParser
+
+/** What a model of this shape takes on a machine, and whether it fits. */
+export declare function assessFit(shape: ModelShape, options: FitOptions): FitAssessment
 
 /** Starts the backend if it has not been started, and tells what it found. */
 export declare function backendInfo(): Promise<BackendInfo>
@@ -91,6 +128,14 @@ export interface Chunk {
   done?: Finish
 }
 
+export interface ConstraintInput {
+  kind: "gbnf" | "schema" | "parts"
+  source: string
+  triggers?: Array<string>
+  triggerPatterns?: Array<string>
+  prefix?: string
+}
+
 export interface ContextInfo {
   contextSize: number
   kvTypeK: string
@@ -100,7 +145,30 @@ export interface ContextInfo {
   batchSize: number
   microBatchSize: number
   trainingContext: number
+  parallel?: number
+  prefixCacheBytes?: number
   reason: string
+  speculative: SpeculativeInfo
+}
+
+export interface ContextMetrics {
+  running: number
+  waitingInteractive: number
+  waitingNormal: number
+  waitingBackground: number
+  paused: number
+  contextUsed: number
+  contextSize: number
+  cacheEntries: number
+  cacheBytes: number
+  started: number
+  hits: number
+  promptTokens: number
+  cachedPromptTokens: number
+  completionTokens: number
+  pauses: number
+  refused: number
+  timedOut: number
 }
 
 export interface ContextOptions {
@@ -112,7 +180,21 @@ export interface ContextOptions {
   threads?: number
   flashAttention?: "auto" | "on" | "off"
   memoryHeadroomBytes?: number
+  parallel?: number
+  trimWindows?: boolean
+  prefixCacheBytes?: number
+  queueLimit?: number
+  queueTimeoutMs?: number
+  state?: StateFolder
+  drafter?: string
+  draftMin?: number
+  draftMax?: number
+  speculativeSamples?: number
+  ngram?: boolean
 }
+
+/** Memory that is left free on a machine of this size unless a setting says otherwise. */
+export declare function defaultHeadroom(memoryTotal: number): number
 
 export interface DeviceInfo {
   name: string
@@ -157,6 +239,36 @@ export interface Finish {
   usage: Usage
 }
 
+export interface FitAssessment {
+  fits: boolean
+  contextSize: number
+  kvTypeK: string
+  kvTypeV: string
+  windows: "full" | "trimmed"
+  weightBytes: number
+  tokenizerBytes: number
+  kvBytes: number
+  computeBytes: number
+  neededBytes: number
+  budgetBytes: number
+  missingBytes: number
+  largestContext: number
+  reason: string
+}
+
+export interface FitOptions {
+  memoryAvailable: number
+  memoryHeadroomBytes?: number
+  memoryTotal?: number
+  contextSize?: number
+  kvTypeK?: string
+  kvTypeV?: string
+  microBatchSize?: number
+  parallel?: number
+  flashAttention?: "auto" | "on" | "off"
+  weightsLoaded?: boolean
+}
+
 export interface GenerateInput {
   prompt?: string
   promptTokens?: Uint32Array
@@ -187,9 +299,17 @@ export interface GenerateInput {
   stops?: Array<string>
   logprobs?: number
   grammar?: string
+  constraint?: ConstraintInput
   ignoreEos?: boolean
   thinking?: ThinkingTags
   preservedTokens?: Array<string>
+  speculative?: "off" | "auto" | SpeculativeWindow
+  lane?: "interactive" | "normal" | "background"
+  queueTimeoutMs?: number
+  conversation?: string
+  contextFull?: "stop" | "error" | "shift"
+  keepTokens?: number
+  prewarm?: boolean
 }
 
 /** Facts of this machine, container limits counted. */
@@ -204,6 +324,16 @@ export interface HardwareFacts {
   memoryTotal: number
   memoryAvailable: number
   features: Array<string>
+}
+
+/** Layers of the same shape. Lengths are elements per token. */
+export interface LayerGroup {
+  count: number
+  keyElements: number
+  valueElements: number
+  keyHead: number
+  valueHead: number
+  window?: number
 }
 
 /** Starts to load the GGUF at `path`. */
@@ -252,13 +382,52 @@ export interface ModelHeader {
   slidingWindow?: number
 }
 
+/** Everything the memory of a model depends on. */
+export interface ModelShape {
+  weightBytes: number
+  contextLength: number
+  layers: Array<LayerGroup>
+  stateBytes: number
+  vocabularySize: number
+  merges: number
+  embeddingLength: number
+  layerInputs: number
+  feedForwardLength: number
+  heads: number
+  queryLength: number
+}
+
 export interface ModuleFailure {
   module: string
   reason: string
 }
 
+export interface ParsedAnswer {
+  content: string
+  reasoning: string
+  calls: Array<ParsedCall>
+}
+
+export interface ParsedCall {
+  id: string
+  name: string
+  arguments: string
+}
+
+/** Battery and temperature of the moment, where the system tells. */
+export declare function powerState(): Promise<PowerState>
+
+export interface PowerState {
+  onBattery?: boolean
+  batteryPercent?: number
+  temperature?: number
+}
+
 /** Reads the header of the GGUF at `path` without loading weights. */
 export declare function readHeader(path: string): Promise<ModelHeader>
+
+/** The shape of the GGUF at `path`, from its header. */
+export declare function readShape(path: string): Promise<ModelShape>
 
 export interface RenderedChat {
   prompt: string
@@ -272,10 +441,35 @@ export interface RenderedChat {
   supportsThinking: boolean
   grammar?: string
   grammarLazy: boolean
+  triggerWords: Array<string>
+  triggerPatterns: Array<string>
+  answerFormat: AnswerFormat
 }
 
 /** Which records are collected; default warn. */
 export declare function setLogLevel(level: "off" | "error" | "warn" | "info" | "debug"): void
+
+/** Speculative decoding of a context. */
+export interface SpeculativeInfo {
+  kind?: "mtp" | "draft-model" | "ngram"
+  problem?: "not-found" | "invalid" | "same-file" | "vocabulary" | "width" | "layers" | "unsupported" | "out-of-memory" | "failed"
+  message?: string
+}
+
+/** Limits of the drafts of a request. */
+export interface SpeculativeWindow {
+  min: number
+  max: number
+  adaptive?: boolean
+}
+
+/** Where KV caches of conversations are stored. */
+export interface StateFolder {
+  folder: string
+  bytes?: number
+  timeToLiveMs?: number
+  onBattery?: boolean
+}
 
 /** Removes and returns the records collected since the last call, oldest first; at most the newest 1,024. */
 export declare function takeLogs(): Array<LogRecord>
@@ -309,8 +503,13 @@ export interface Usage {
   cachedPromptTokens: number
   completionTokens: number
   reasoningTokens: number
+  forcedTokens: number
+  refusedTokens: number
   draftedTokens: number
   acceptedTokens: number
+  draftWindows: Array<number>
+  plainTokensPerSecond: number
+  speculativeSpeedUp: number
   queueMs: number
   prefillMs: number
   timeToFirstTokenMs: number
@@ -318,4 +517,5 @@ export interface Usage {
   prefillTokensPerSecond: number
   decodeTokensPerSecond: number
   seed: number
+  stateIgnored?: string
 }

@@ -773,18 +773,25 @@ if (
   }
 }
 
-const { NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeStream, backendInfo, errorCodes, hardwareFacts, loadModel, readHeader, setLogLevel, takeLogs } = nativeBinding
+const { NativeAnswerParser, NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeStream, accelerators, answerParser, assessFit, backendInfo, defaultHeadroom, errorCodes, hardwareFacts, loadModel, powerState, readHeader, readShape, setLogLevel, takeLogs } = nativeBinding
+export { NativeAnswerParser }
 export { NativeContext }
 export { NativeEmbedder }
 export { NativeEmbedding }
 export { NativeLoading }
 export { NativeModel }
 export { NativeStream }
+export { accelerators }
+export { answerParser }
+export { assessFit }
 export { backendInfo }
+export { defaultHeadroom }
 export { errorCodes }
 export { hardwareFacts }
 export { loadModel }
+export { powerState }
 export { readHeader }
+export { readShape }
 export { setLogLevel }
 export { takeLogs }
 export const __napiBindingTarget = __napiLoadedBindingTarget

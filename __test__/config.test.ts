@@ -32,8 +32,16 @@ describe("defaults", () => {
   it("are those of an agent that set nothing", () => {
     expect(read()).toEqual({
       modelsDir: join(homedir(), ".eliza", "models"),
+      hubUrl: "https://huggingface.co",
+      offline: false,
+      downloadConnections: 4,
+      useOtherModels: true,
+      routesRemote: false,
       embeddingTruncate: "head",
+      replyTemplates: "auto",
       preload: false,
+      mtpDisabled: false,
+      preferAccurateKv: false,
       idleUnloadMs: 900_000,
       logLevel: "warn",
     });

@@ -25,7 +25,7 @@ it.each(Object.entries(SETTINGS))("package.json says the same of %s", (name, set
     type: setting.type,
     description: setting.description,
     required: false,
-    sensitive: false,
+    sensitive: "sensitive" in setting && setting.sensitive,
   });
   const written = parameter?.default === undefined ? undefined : String(parameter.default);
   expect(written).toBe(setting.default);

@@ -1,12 +1,20 @@
+import { ActiveModels, type ResolveOptions } from "./active-model/active-model.js";
+import { type ResolvedLoad, resolveLoad } from "./active-model/resolve-load.js";
+import { factsOfHeader } from "./catalog/facts.js";
+import { catalog } from "./catalog/load.js";
+import { type Located, locateModel } from "./catalog/locate.js";
+import { chooseVariant } from "./catalog/variants.js";
 import { type Config, readConfig, type SettingsSource } from "./config.js";
-import { type EmbeddingSpec, Engine, type TextSpec } from "./engine/engine.js";
+import { openStore } from "./download/from-config.js";
+import { Jobs } from "./download/jobs.js";
+import { readSelection, selectedModel } from "./download/selection.js";
+import type { ModelStore } from "./download/store.js";
+import { Engine } from "./engine/engine.js";
 import { readModelHeader } from "./engine/model.js";
-import type { ModelSpec } from "./engine/residents.js";
-import { closedError, unavailable } from "./errors.js";
-import { setEngineLogLevel } from "./log.js";
-import { resolveModel } from "./models-dir.js";
-import type { ModelHeader } from "./native.js";
-import { present } from "./present.js";
+import { closedError } from "./errors.js";
+import { log, setEngineLogLevel } from "./log.js";
+import { computeFacts, machineFacts } from "./machine.js";
+import { callNative, loadNative, type ModelHeader } from "./native.js";
 
 /** Which of the configured models a request is for. */
 export type ModelRole = "small" | "large" | "embedding";
@@ -21,32 +29,58 @@ const ROLES = {
 export class Agent {
   readonly config: Config;
   readonly engine: Engine;
-  readonly #paths = new Map<string, Promise<string>>();
+  readonly #located = new Map<string, Promise<Located>>();
   readonly #headers = new Map<string, Promise<ModelHeader>>();
+  #store: ModelStore | undefined;
+  #jobs: Jobs | undefined;
+  #active: ActiveModels | undefined;
   #prepared: Promise<void> | undefined;
 
-  constructor(source: SettingsSource) {
-    this.config = readConfig(source);
+  constructor(source: SettingsSource, environment?: NodeJS.ProcessEnv) {
+    this.config = readConfig(source, environment);
     this.engine = Engine.create({ idleUnloadMs: this.config.idleUnloadMs });
   }
 
+  /** The models of this machine. */
+  get store(): ModelStore {
+    this.#store ??= openStore(this.config, (message) => log("warn", message));
+    return this.#store;
+  }
+
+  /** Downloads in the background. */
+  get jobs(): Jobs {
+    this.#jobs ??= new Jobs(this.store);
+    return this.#jobs;
+  }
+
+  /** The models in use: by the settings, an earlier choice, or a switch. */
+  get active(): ActiveModels {
+    this.#active ??= new ActiveModels({
+      engine: this.engine,
+      nameOf: (slot) => this.modelText(slot),
+      settingOf: (slot) => ROLES[slot].setting,
+      resolve: (name, how) => this.#resolve(name, how),
+      fittingVariant,
+    });
+    return this.#active;
+  }
+
   isConfigured(role: ModelRole): boolean {
-    return this.config[ROLES[role].key] !== undefined;
+    return this.active.has(role);
+  }
+
+  /** What names a role's model: its setting, otherwise what was chosen with `eliza-local use` or the active route. */
+  modelText(role: ModelRole): string | undefined {
+    return this.config[ROLES[role].key] ?? selectedModel(readSelection(this.config.modelsDir), role);
   }
 
   /** The file of a role's model. @throws LocalInferenceError when none is configured or the file is not there. */
   async modelPath(role: ModelRole): Promise<string> {
-    const { key, setting } = ROLES[role];
-    const written = this.config[key];
-    if (written === undefined) {
-      throw unavailable(
-        "backend_unavailable",
-        `No ${role} model is configured.`,
-        `Set ${setting} to a GGUF file, or to its name in ${this.config.modelsDir}.`,
-      );
-    }
-    await this.#prepare();
-    return remembered(this.#paths, written, () => resolveModel(written, this.config.modelsDir));
+    const written = this.modelText(role);
+    // Without a name the error is that of `current`.
+    if (this.active.isSwitched(role) || written === undefined)
+      return (await this.active.current(role)).spec.path;
+    return (await this.#locate(written)).path;
   }
 
   /** The facts in a model file's header, read once. */
@@ -54,26 +88,53 @@ export class Agent {
     return remembered(this.#headers, path, () => readModelHeader(path));
   }
 
-  async modelSpec(role: ModelRole): Promise<ModelSpec> {
-    const { gpuLayers, memoryHeadroomBytes } = this.config;
-    return { path: await this.modelPath(role), load: present({ gpuLayers, memoryHeadroomBytes }) };
+  async #locate(name: string): Promise<Located> {
+    await this.#prepare();
+    const { modelsDir } = this.config;
+    const findInstalled = (id: string) => this.store.findInstalled(id);
+    return remembered(this.#located, name, () =>
+      locateModel(name, { modelsDir, catalog: catalog(), findInstalled }),
+    );
   }
 
-  async textSpec(role: "small" | "large"): Promise<TextSpec> {
-    const { contextSize, kvType, threads, memoryHeadroomBytes } = this.config;
-    const context = present({ contextSize, kvTypeK: kvType, kvTypeV: kvType, threads, memoryHeadroomBytes });
-    return { ...(await this.modelSpec(role)), context };
+  async #resolve(name: string, how: ResolveOptions): Promise<ResolvedLoad> {
+    const { path, entry, companions } = await this.#locate(name);
+    const addon = await loadNative();
+    const [header, shape, machine] = await Promise.all([
+      this.header(path),
+      callNative(() => addon.readShape(path)),
+      computeFacts(),
+    ]);
+    const { drafter, vision } = companions;
+    return callNative(() =>
+      resolveLoad({
+        model: factsOfHeader(header, shape, entry),
+        files: { path, drafter, vision },
+        machine,
+        settings: this.config,
+        assess: addon.assessFit,
+        ...how,
+      }),
+    );
   }
 
-  async embeddingSpec(): Promise<EmbeddingSpec> {
-    const embedder = present({ threads: this.config.threads });
-    return { ...(await this.modelSpec("embedding")), embedder };
+  /** Aborts downloads and requests and gives up the models. */
+  async close(): Promise<void> {
+    await Promise.all([this.#jobs?.close(), this.#active?.close(), this.engine.close()]);
   }
 
   #prepare(): Promise<void> {
     this.#prepared ??= setEngineLogLevel(this.config.logLevel);
     return this.#prepared;
   }
+}
+
+/** A smaller quantisation of the same model that fits. */
+async function fittingVariant({ model }: ResolvedLoad): Promise<string | undefined> {
+  if (model.entry === undefined) return undefined;
+  const addon = await loadNative();
+  const { variant, fit } = chooseVariant(model.entry, await machineFacts(), addon.assessFit);
+  return fit.verdict === "no" || variant === model.variant ? undefined : variant.id;
 }
 
 /** A failure is not remembered: a file that is missing now may be there for the next request. */
@@ -111,5 +172,5 @@ export async function closeAgent(runtime: object): Promise<void> {
   stopped.add(runtime);
   const agent = agents.get(runtime);
   agents.delete(runtime);
-  await agent?.engine.close();
+  await agent?.close();
 }

@@ -3,7 +3,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { invalidInput } from "./errors.js";
 import { modelReference } from "./models-dir.js";
 import { present } from "./present.js";
-import { SETTINGS, type SettingName, type SettingValue } from "./settings.js";
+import { SETTINGS, type Setting, type SettingName, type SettingValue } from "./settings.js";
 
 /** All that a configuration is read from: the agent's own settings. */
 export interface SettingsSource {
@@ -29,11 +29,27 @@ export interface Config {
   readonly threads?: number;
   /** undefined: only the REASONING model types. */
   readonly enableThinking?: boolean;
+  /** How far the reply templates of elizaOS bind an answer. */
+  readonly replyTemplates: SettingValue<"LOCAL_REPLY_TEMPLATES">;
   readonly preload: boolean;
+  /** Run without drafters. */
+  readonly mtpDisabled: boolean;
+  /** f16 for the KV cache of tiers when everything fits with it. */
+  readonly preferAccurateKv: boolean;
   /** Milliseconds; 0: never. */
   readonly idleUnloadMs: number;
   readonly memoryHeadroomBytes?: number;
   readonly logLevel: SettingValue<"LOCAL_INFERENCE_LOG_LEVEL">;
+  readonly hubUrl: string;
+  /** A secret. */
+  readonly hubToken?: string;
+  /** Nothing is asked of the hub. */
+  readonly offline: boolean;
+  readonly downloadConnections: number;
+  /** Find the models of other programs. */
+  readonly useOtherModels: boolean;
+  /** Other machines may change something through the routes. */
+  readonly routesRemote: boolean;
 }
 
 /**
@@ -48,7 +64,8 @@ export function readConfig(source: SettingsSource, environment: NodeJS.ProcessEn
     if (written === undefined) return undefined;
     const parsed = SETTINGS[name].schema.safeParse(written);
     if (parsed.success) return parsed.data as SettingValue<K>;
-    problems.push(`${name}=${JSON.stringify(written)}: ${reasonOf(parsed.error)}`);
+    const shown = isSensitive(name) ? "…" : JSON.stringify(written);
+    problems.push(`${name}=${shown}: ${reasonOf(parsed.error)}`);
     return undefined;
   };
   const config = assemble(value);
@@ -83,10 +100,19 @@ function assemble(value: Reader): Config {
     gpuLayers: value("LOCAL_GPU_LAYERS"),
     threads: value("LOCAL_THREADS"),
     enableThinking: value("LOCAL_ENABLE_THINKING"),
+    replyTemplates: value("LOCAL_REPLY_TEMPLATES") ?? "auto",
     preload: value("LOCAL_PRELOAD") ?? false,
+    mtpDisabled: value("ELIZA_MTP_DISABLE") ?? false,
+    preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM") ?? false,
     idleUnloadMs: value("ELIZA_LOCAL_IDLE_UNLOAD_MS") ?? 0,
     memoryHeadroomBytes: headroom === undefined ? undefined : headroom * 1024 * 1024,
     logLevel: value("LOCAL_INFERENCE_LOG_LEVEL") ?? "warn",
+    hubUrl: value("ELIZA_HF_BASE_URL") ?? "https://huggingface.co",
+    hubToken: value("HF_TOKEN"),
+    offline: value("LOCAL_INFERENCE_OFFLINE") ?? false,
+    downloadConnections: value("LOCAL_DOWNLOAD_CONNECTIONS") ?? 4,
+    useOtherModels: value("LOCAL_USE_OTHER_MODELS") ?? true,
+    routesRemote: value("LOCAL_ROUTES_REMOTE") ?? false,
   });
 }
 
@@ -102,6 +128,10 @@ function writtenText(
     if (text !== "") return text;
   }
   return undefined;
+}
+
+function isSensitive(name: SettingName): boolean {
+  return (SETTINGS[name] as Setting<unknown>).sensitive === true;
 }
 
 function directory(path: string): string {

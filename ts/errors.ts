@@ -12,6 +12,8 @@ export const ERROR_CODES = [
   "GRAMMAR_INVALID",
   "BACKEND_UNAVAILABLE",
   "CLOSED",
+  "QUEUE_FULL",
+  "QUEUE_TIMEOUT",
   "DECODE_FAILED",
   "INTERNAL",
 ] as const;
@@ -19,10 +21,21 @@ export const ERROR_CODES = [
 /** What a caller branches on: a code of the native engine. */
 export type EngineErrorCode = (typeof ERROR_CODES)[number];
 
+/** Codes of fetching and keeping model files. */
+export const DOWNLOAD_ERROR_CODES = [
+  "OFFLINE",
+  "ACCESS_DENIED",
+  "DOWNLOAD_FAILED",
+  "CHECKSUM_MISMATCH",
+  "DISK_FULL",
+  "BUSY",
+] as const;
+export type DownloadErrorCode = (typeof DOWNLOAD_ERROR_CODES)[number];
+
 /** The code that makes a model router try the next provider; only the elizaOS layer uses it. */
 export const UNAVAILABLE = "LOCAL_INFERENCE_UNAVAILABLE";
 
-export type LocalInferenceErrorCode = EngineErrorCode | typeof UNAVAILABLE;
+export type LocalInferenceErrorCode = EngineErrorCode | DownloadErrorCode | typeof UNAVAILABLE;
 
 /**
  * Why a request failed, as elizaOS routers read it: the first two move on to the next provider,
@@ -120,6 +133,12 @@ const REASON_TOWARDS_ELIZA: Partial<Record<LocalInferenceErrorCode, ErrorReason>
   MODEL_INVALID: "backend_unavailable",
   BACKEND_UNAVAILABLE: "backend_unavailable",
   OUT_OF_MEMORY: "backend_unavailable",
+  OFFLINE: "backend_unavailable",
+  ACCESS_DENIED: "backend_unavailable",
+  DOWNLOAD_FAILED: "backend_unavailable",
+  CHECKSUM_MISMATCH: "backend_unavailable",
+  DISK_FULL: "backend_unavailable",
+  BUSY: "backend_unavailable",
   MODEL_UNSUPPORTED: "capability_unavailable",
   UNSUPPORTED: "capability_unavailable",
   INVALID_INPUT: "invalid_input",

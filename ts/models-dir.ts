@@ -6,11 +6,14 @@ import { invalidInput, LocalInferenceError } from "./errors.js";
 /** How deep below MODELS_DIR a model is looked for by its id. */
 const SEARCH_DEPTH = 3;
 
+/** Looks a model up among the installed ones and returns its file. */
+export type FindModel = (setting: string) => Promise<string | undefined>;
+
 /** What a model setting means, told from its text alone. */
 export type ModelReference =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "id"; readonly id: string }
-  | { readonly kind: "remote"; readonly repository: string; readonly file: string };
+  | { readonly kind: "remote"; readonly repository: string; readonly path: string; readonly file: string };
 
 /**
  * Reads a model setting: a path to a GGUF, an id, or `hf:owner/repo/file.gguf`.
@@ -19,8 +22,9 @@ export type ModelReference =
  */
 export function modelReference(setting: string, modelsDir: string): ModelReference {
   if (setting.startsWith("hf:")) {
-    const [owner = "", name = "", ...file] = setting.slice(3).split("/");
-    return { kind: "remote", repository: `${owner}/${name}`, file: file.at(-1) ?? "" };
+    const [owner = "", named = "", ...path] = setting.slice(3).split("/");
+    const [name = ""] = named.split("@");
+    return { kind: "remote", repository: `${owner}/${name}`, path: path.join("/"), file: path.at(-1) ?? "" };
   }
   const written = setting.startsWith("~/") ? join(homedir(), setting.slice(2)) : setting;
   if (isAbsolute(written)) return { kind: "file", path: written };
@@ -40,15 +44,19 @@ export function modelReference(setting: string, modelsDir: string): ModelReferen
  * @throws LocalInferenceError `MODEL_NOT_FOUND` that says where to put the file, `INVALID_INPUT` for a path outside
  * `modelsDir` or an id that several files match.
  */
-export async function resolveModel(setting: string, modelsDir: string): Promise<string> {
+export async function resolveModel(
+  setting: string,
+  modelsDir: string,
+  find: FindModel = async () => undefined,
+): Promise<string> {
   const reference = modelReference(setting, modelsDir);
   switch (reference.kind) {
     case "file":
       return existingFile(reference.path, setting);
     case "id":
-      return byId(reference.id, modelsDir);
+      return byId(reference.id, modelsDir, find);
     case "remote":
-      return downloaded(reference, setting, modelsDir);
+      return downloaded(reference, setting, modelsDir, find);
   }
 }
 
@@ -63,10 +71,14 @@ async function existingFile(path: string, setting: string): Promise<string> {
   );
 }
 
-async function byId(id: string, modelsDir: string): Promise<string> {
+async function byId(id: string, modelsDir: string, find: FindModel): Promise<string> {
   const found = (await ggufFiles(modelsDir, SEARCH_DEPTH)).filter((path) => matchesId(path, id, modelsDir));
   const [first, ...others] = found;
-  if (first === undefined) throw notInstalled(id, join(modelsDir, `${id}.gguf`));
+  if (first === undefined) {
+    const installed = await find(id);
+    if (installed !== undefined) return realpath(installed);
+    throw notInstalled(id, join(modelsDir, `${id}.gguf`));
+  }
   if (others.length > 0) {
     throw invalidInput(
       `The model id ${JSON.stringify(id)} names several files: ${found.sort().join(", ")}.`,
@@ -80,26 +92,33 @@ async function byId(id: string, modelsDir: string): Promise<string> {
 
 /** A file that was put in place by hand serves the `hf:` form too. */
 async function downloaded(
-  reference: { repository: string; file: string },
+  reference: { repository: string; path: string; file: string },
   setting: string,
   modelsDir: string,
+  find: FindModel,
 ): Promise<string> {
   if (!isGguf(reference.file)) {
     throw invalidInput(
       `The model ${JSON.stringify(setting)} is not of the form hf:owner/repository/file.gguf.`,
     );
   }
+  const installed = await find(setting);
+  if (installed !== undefined) return realpath(installed);
   const path = join(modelsDir, reference.file);
   if (await isFile(path)) return realpath(path);
-  throw notInstalled(setting, path);
+  throw notInstalled(setting, path, `Fetch it with "eliza-local pull ${setting}", or`);
 }
 
-function notInstalled(setting: string, path: string): LocalInferenceError {
+function notInstalled(
+  setting: string,
+  path: string,
+  remedy = "Models are not downloaded automatically:",
+): LocalInferenceError {
   return new LocalInferenceError(
     "MODEL_NOT_FOUND",
     `The model ${JSON.stringify(setting)} is not installed.`,
     {
-      hint: `Models are not downloaded automatically: put the GGUF file at ${path}.`,
+      hint: `${remedy} put the GGUF file at ${path}.`,
     },
   );
 }

@@ -2,24 +2,32 @@ import type * as Addon from "../index.js";
 import { fromNative, LocalInferenceError } from "./errors.js";
 
 export type {
+  Accelerator,
   BackendInfo,
   ChatInput,
   Chunk,
+  ConstraintInput,
   ContextInfo,
   ContextOptions,
+  DeviceInfo,
   EmbedderInfo,
   EmbedderOptions,
+  FitAssessment,
+  FitOptions,
   GenerateInput,
   HardwareFacts,
   LoadOptions,
   LogRecord,
   ModelHeader,
+  ModelShape,
+  NativeAnswerParser,
   NativeContext,
   NativeEmbedder,
   NativeEmbedding,
   NativeLoading,
   NativeModel,
   NativeStream,
+  PowerState,
   RenderedChat,
   TokenLogprob,
   Usage,
@@ -28,7 +36,19 @@ export type {
 /** The functions of the addon that this package calls. */
 export type NativeAddon = Pick<
   typeof Addon,
-  "readHeader" | "backendInfo" | "hardwareFacts" | "takeLogs" | "setLogLevel" | "errorCodes" | "loadModel"
+  | "readHeader"
+  | "readShape"
+  | "assessFit"
+  | "defaultHeadroom"
+  | "accelerators"
+  | "powerState"
+  | "backendInfo"
+  | "hardwareFacts"
+  | "takeLogs"
+  | "setLogLevel"
+  | "answerParser"
+  | "errorCodes"
+  | "loadModel"
 >;
 
 let pending: Promise<NativeAddon> | undefined;

@@ -1,9 +1,11 @@
 import type { IAgentRuntime, Plugin } from "@elizaos/core";
 import { agentOf, openAgent } from "./agent.js";
 import { embeddingHandlers } from "./handlers/embedding.js";
+import { objectHandlers } from "./handlers/object.js";
 import { textHandlers } from "./handlers/text.js";
 import { tokenizerHandlers } from "./handlers/tokenizer.js";
 import { PLUGIN_NAME } from "./names.js";
+import { routes } from "./routes/index.js";
 import { LocalInferenceService } from "./service.js";
 
 /** Ahead of providers that register without a priority. */
@@ -29,7 +31,10 @@ async function init(_config: Record<string, string>, runtime: IAgentRuntime): Pr
 /** Read by elizaOS 2: where models run and that they stream. elizaOS 1.7 ignores it. */
 const modelMetadata = Object.fromEntries([
   ...Object.keys(textHandlers).map((type) => [type, { local: true, streamable: true }]),
-  ...Object.keys(embeddingHandlers).map((type) => [type, { local: true }]),
+  ...[...Object.keys(objectHandlers), ...Object.keys(embeddingHandlers)].map((type) => [
+    type,
+    { local: true },
+  ]),
 ]);
 
 /** Local language models and embeddings for elizaOS agents. */
@@ -38,7 +43,8 @@ export const localInferencePlugin: Plugin = {
   description: "Runs language and embedding models on this machine, inside the agent's process.",
   priority: PRIORITY,
   init,
-  models: { ...textHandlers, ...tokenizerHandlers } as unknown as ModelHandlers,
+  models: { ...textHandlers, ...objectHandlers, ...tokenizerHandlers } as unknown as ModelHandlers,
   services: [LocalInferenceService],
+  routes,
   ...{ modelMetadata },
 };

@@ -41,8 +41,7 @@ async function preload(runtime: IAgentRuntime): Promise<void> {
 
 async function load(agent: Agent, role: "small" | "large" | "embedding"): Promise<void> {
   const started = performance.now();
-  if (role === "embedding") await agent.engine.preload(await agent.embeddingSpec());
-  else await agent.engine.preload(await agent.textSpec(role));
+  await agent.active.use(role, async (spec) => ({ value: await agent.engine.preload(spec) }));
   log("info", `The ${role} model is ready.`, { milliseconds: Math.round(performance.now() - started) });
 }
 

@@ -9,6 +9,8 @@ export interface Setting<T> {
   readonly default?: string;
   /** Turns the text into a value or says what is wrong with it. */
   readonly schema: z.ZodType<T, string>;
+  /** Whether the value is a secret, never shown. */
+  readonly sensitive?: boolean;
 }
 
 /** Cache types of the KV cache that a user may ask for, from the largest to the smallest. */
@@ -25,6 +27,7 @@ export const KV_TYPES = [
   "iq4_nl",
 ] as const;
 export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
+export const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
 export const TRUNCATIONS = ["head", "tail", "error"] as const;
 
 const text = z.string().trim().min(1);
@@ -54,6 +57,14 @@ function oneOf<const T extends readonly [string, ...string[]]>(values: T): z.Zod
   return z.string().trim().toLowerCase().pipe(z.enum(values));
 }
 
+const webAddress: z.ZodType<string, string> = z
+  .string()
+  .trim()
+  .regex(
+    /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/i,
+    "must be an http or https address without user name and query",
+  );
+
 const flag: z.ZodType<boolean, string> = oneOf([
   "true",
   "false",
@@ -76,7 +87,9 @@ function setting<T>(
     : { type, schema, description, default: standard };
 }
 
-const MODEL_FORMS = "a GGUF file (absolute, or relative to MODELS_DIR) or its name without .gguf";
+const MODEL_FORMS =
+  "a catalog id, a GGUF file or a folder with one (absolute, or relative to MODELS_DIR), the file's name without " +
+  ".gguf, or hf:owner/repository/file.gguf once it is on this machine";
 
 /** Every setting, declared once. `agentConfig.pluginParameters` in package.json says the same. */
 export const SETTINGS = {
@@ -139,10 +152,29 @@ export const SETTINGS = {
     "Let models that can reason do so before they answer: true, false, or auto: only for the REASONING types",
     "auto",
   ),
+  LOCAL_REPLY_TEMPLATES: setting(
+    "string",
+    oneOf(REPLY_TEMPLATES),
+    "What the elizaOS reply templates in a prompt (XML) make of an answer: off, reply (text and nothing else), " +
+      "actions (the model chooses actions and providers), or auto: reply for models below 3 billion parameters",
+    "auto",
+  ),
   LOCAL_PRELOAD: setting(
     "boolean",
     flag,
     "Load the configured models in the background when the agent starts instead of on first use",
+    "false",
+  ),
+  ELIZA_MTP_DISABLE: setting(
+    "boolean",
+    flag,
+    "Do not speculate: answer without the drafter of a model that has one",
+    "false",
+  ),
+  ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM: setting(
+    "boolean",
+    flag,
+    "Store the KV cache of Eliza-1 tiers as f16 instead of q8_0 when the whole context fits that way",
     "false",
   ),
   ELIZA_LOCAL_IDLE_UNLOAD_MS: setting(
@@ -155,6 +187,44 @@ export const SETTINGS = {
     "number",
     integer(0),
     "Mebibytes of memory to leave free when deciding whether a model and its context fit. Default: the engine's",
+  ),
+  ELIZA_HF_BASE_URL: setting(
+    "string",
+    webAddress,
+    "Hub that models are downloaded from, with the interface of Hugging Face",
+    "https://huggingface.co",
+  ),
+  HF_TOKEN: {
+    ...setting(
+      "string",
+      text,
+      "Access token of the hub for gated and private models; sent to the hub only. Default: none",
+    ),
+    sensitive: true,
+  },
+  LOCAL_INFERENCE_OFFLINE: setting(
+    "boolean",
+    flag,
+    "Forbid every connection to the hub: no download, no look-up of a model",
+    "false",
+  ),
+  LOCAL_DOWNLOAD_CONNECTIONS: setting(
+    "number",
+    integer(1, 16),
+    "Connections over which one file is downloaded, 1 to 16",
+    "4",
+  ),
+  LOCAL_USE_OTHER_MODELS: setting(
+    "boolean",
+    flag,
+    "Also find the models that LM Studio, Ollama, Jan and Hugging Face programs downloaded; they are never changed",
+    "true",
+  ),
+  LOCAL_ROUTES_REMOTE: setting(
+    "boolean",
+    flag,
+    "Accept requests of other machines that start or cancel downloads, or change or remove models",
+    "false",
   ),
   LOCAL_INFERENCE_LOG_LEVEL: setting(
     "string",

@@ -13,6 +13,9 @@ const RENDERED: RenderedChat = {
   preservedTokens: ["<tool>"],
   supportsThinking: false,
   grammarLazy: false,
+  triggerWords: [],
+  triggerPatterns: [],
+  answerFormat: { number: 0, generationPrompt: "<assistant>", parser: "" },
 };
 const MESSAGES = [{ role: "user", content: "Hi" }] as const;
 const TOOL = { type: "function", function: { name: "look" } } as const;
@@ -97,18 +100,49 @@ describe("a chat", () => {
     );
   });
 
-  it("a call that must happen is enforced by the template's grammar, or refused", () => {
+  it("a call that must happen follows the template's grammar, from the end of the prompt on", () => {
     const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "required" };
-    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).grammar).toBe("root ::= call");
-    for (const rendered of [RENDERED, { ...RENDERED, grammar: "root ::= call", grammarLazy: true }]) {
-      expect(() => chatGeneration(request, rendered)).toThrow(
-        expect.objectContaining({ code: "UNSUPPORTED", reason: "capability_unavailable" }),
-      );
-    }
+    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).constraint).toEqual({
+      kind: "gbnf",
+      source: "root ::= call",
+      prefix: "<assistant>",
+    });
+  });
+
+  it("a call that may happen follows it from its trigger on", () => {
+    const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "auto" };
+    const lazy = { ...RENDERED, grammar: "root ::= call", grammarLazy: true };
+    const triggers = { triggerWords: ["<call>"], triggerPatterns: [">>>(?!all)", "^to$"] };
+    expect(chatGeneration(request, { ...lazy, ...triggers }).constraint).toEqual({
+      kind: "gbnf",
+      source: "root ::= call",
+      triggers: ["<call>"],
+      triggerPatterns: ["^to$"],
+    });
+    expect(chatGeneration(request, lazy)).not.toHaveProperty("constraint");
+  });
+
+  it("a template that knows no tools can still be made to call one", () => {
+    const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "required" };
+    const { kind, source } = chatGeneration(request, RENDERED).constraint ?? {};
+    expect(kind).toBe("schema");
+    expect(JSON.parse(source ?? "")).toMatchObject({ properties: { name: { const: "look" } } });
+    expect(chatGeneration({ ...request, toolChoice: "auto" }, RENDERED)).not.toHaveProperty("constraint");
+    expect(chatGeneration({ ...request, toolChoice: "none" }, RENDERED)).not.toHaveProperty("constraint");
+  });
+
+  it("a prefill continues the prompt and belongs to what the constraint describes", () => {
+    const constraint = { kind: "gbnf", source: 'root ::= "ab"' } as const;
+    expect(chatGeneration({ messages: MESSAGES, prefill: "a", constraint }, RENDERED)).toMatchObject({
+      prompt: "<user>Hia",
+      constraint: { ...constraint, prefix: "a" },
+    });
   });
 
   it("the caller's grammar wins over the template's", () => {
     const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], grammar: "root ::= mine" };
-    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).grammar).toBe("root ::= mine");
+    const input = chatGeneration(request, { ...RENDERED, grammar: "root ::= call" });
+    expect(input.grammar).toBe("root ::= mine");
+    expect(input).not.toHaveProperty("constraint");
   });
 });

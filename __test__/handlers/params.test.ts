@@ -146,31 +146,21 @@ describe("options", () => {
   });
 });
 
-describe("what cannot be enforced is refused by name", () => {
-  it.each([
-    ["responseSchema", { type: "object" }],
-    ["schema", { type: "object" }],
-    ["responseSkeleton", { spans: [] }],
-    ["prefill", "{"],
-    ["attachments", [{ mediaType: "image/png", data: "" }]],
-    ["responseFormat", { type: "json_object" }],
-    ["responseFormat", "json_object"],
-  ])("%s", (key, value) => {
-    expect(() => optionsOf({ prompt: "x", [key]: value })).toThrow(lacking(key));
+describe("what cannot be honoured", () => {
+  it("is refused by name", () => {
+    const attachments = [{ mediaType: "image/png", data: "" }];
+    expect(() => optionsOf({ prompt: "x", attachments })).toThrow(lacking("attachments"));
+    expect(optionsOf({ prompt: "x", attachments: [] })).toEqual({});
   });
 
-  it.each([
-    ["responseFormat", { type: "text" }],
-    ["responseFormat", "text"],
-    ["attachments", []],
-    ["responseSchema", undefined],
-  ])("but %s=%j asks for nothing", (key, value) => {
-    expect(optionsOf({ prompt: "x", [key]: value })).toEqual({});
-  });
-
-  it("a grammar takes the place of a schema", () => {
-    const grammar = 'root ::= "yes"';
-    expect(optionsOf({ grammar, responseSchema: {}, responseSkeleton: {} })).toEqual({ grammar });
+  it("does not include the form of the answer, which is found elsewhere", () => {
+    const form = {
+      grammar: 'root ::= "yes"',
+      responseSchema: {},
+      responseFormat: "json_object",
+      prefill: "{",
+    };
+    expect(optionsOf({ prompt: "x", ...form })).toEqual({});
   });
 });
 

@@ -50,6 +50,9 @@ export class FakeModel {
       preservedTokens: [],
       supportsThinking: false,
       grammarLazy: false,
+      triggerWords: [],
+      triggerPatterns: [],
+      answerFormat: { number: 0, generationPrompt: "", parser: "" },
       ...this.#fake.script.rendered,
     };
   }
@@ -89,6 +92,7 @@ class FakeContext {
       microBatchSize: 512,
       trainingContext: 2048,
       reason: "fake",
+      speculative: {},
     };
   }
 

@@ -1,11 +1,15 @@
+import type { ParsedAnswer } from "../../index.js";
 import type {
   ChatInput,
   ContextOptions,
   EmbedderOptions,
+  FitAssessment,
+  FitOptions,
   GenerateInput,
   LoadOptions,
   LogRecord,
   ModelHeader,
+  ModelShape,
   NativeAddon,
   RenderedChat,
 } from "../../ts/native.js";
@@ -32,7 +36,9 @@ export interface Script {
   streamError?: string;
   /** Thrown by `generate`. */
   generateError?: string;
-  loadError?: string;
+  loadError?: string | ((path: string) => string | undefined);
+  /** What every model takes; the machine has 1,000 bytes. */
+  neededBytes?: number;
   /** Loads wait for `Fake.release`. */
   holdLoads?: boolean;
   /** Closing a model waits for `Fake.release`. */
@@ -43,6 +49,8 @@ export interface Script {
   maxEmbeddingTokens?: number;
   header?: Partial<ModelHeader>;
   rendered?: Partial<RenderedChat>;
+  /** How answers to requests with tools are read. Default: they are text. */
+  parse?: (text: string, partial: boolean) => ParsedAnswer;
 }
 
 /** A stand-in for the addon that records how it was called. */
@@ -73,12 +81,29 @@ export class Fake {
         this.headers.push(path);
         return this.header(path);
       },
+      readShape: async () => ({ ...SHAPE, contextLength: this.script.header?.contextLength ?? 2048 }),
+      assessFit: (shape: ModelShape, options: FitOptions) => this.#assess(shape, options),
+      defaultHeadroom: () => 0,
+      hardwareFacts: async () => HARDWARE,
+      backendInfo: async () => ({
+        cpuLevels: [],
+        devices: [],
+        failures: [],
+        llamaVersion: "",
+        systemInfo: "",
+      }),
+      accelerators: async () => [],
+      powerState: async () => ({}),
       loadModel: (path: string, options: LoadOptions) => this.#load(path, options),
       takeLogs: () => this.logs.splice(0),
       setLogLevel: (level: string) => {
         this.logLevel = level;
       },
       errorCodes: () => [],
+      answerParser: () => ({
+        parse: (text: string, partial: boolean) =>
+          this.script.parse?.(text, partial) ?? { content: text, reasoning: "", calls: [] },
+      }),
     };
     return addon as unknown as NativeAddon;
   }
@@ -111,6 +136,28 @@ export class Fake {
     for (const go of this.#waiting.splice(0)) go();
   }
 
+  /** A model needs what the script says, whatever its shape. */
+  #assess(shape: ModelShape, options: FitOptions): FitAssessment {
+    const neededBytes = this.script.neededBytes ?? 1;
+    const missingBytes = Math.max(0, neededBytes - options.memoryAvailable);
+    return {
+      fits: missingBytes === 0,
+      contextSize: options.contextSize ?? shape.contextLength,
+      kvTypeK: (options.kvTypeK ?? "f16") as "f16",
+      kvTypeV: (options.kvTypeV ?? "f16") as "f16",
+      windows: "full",
+      weightBytes: neededBytes,
+      tokenizerBytes: 0,
+      kvBytes: 0,
+      computeBytes: 0,
+      neededBytes,
+      budgetBytes: options.memoryAvailable,
+      missingBytes,
+      largestContext: missingBytes === 0 ? shape.contextLength : 0,
+      reason: "fake",
+    };
+  }
+
   #load(path: string, options: LoadOptions) {
     this.loads.push({ path, options });
     let cancel: () => void = () => {};
@@ -122,12 +169,39 @@ export class Fake {
     });
     const result = async () => {
       await Promise.race([this.held(this.script.holdLoads), cancelled]);
-      if (this.script.loadError !== undefined) throw new Error(this.script.loadError);
+      const error = this.script.loadError;
+      const message = typeof error === "function" ? error(path) : error;
+      if (message !== undefined) throw new Error(message);
       return new FakeModel(this, path);
     };
     return { progress: () => 0.5, cancel: () => cancel(), result };
   }
 }
+
+const SHAPE: ModelShape = {
+  weightBytes: 1,
+  contextLength: 2048,
+  layers: [],
+  stateBytes: 0,
+  vocabularySize: 256,
+  merges: 0,
+  embeddingLength: 8,
+  layerInputs: 0,
+  feedForwardLength: 8,
+  heads: 1,
+  queryLength: 8,
+};
+
+const HARDWARE = {
+  cpuModel: "fake",
+  architecture: "x86_64",
+  physicalCores: 1,
+  logicalCores: 1,
+  cpuLimit: 1,
+  memoryTotal: 1000,
+  memoryAvailable: 1000,
+  features: [],
+};
 
 /** Puts a fake addon in the place of the real one. */
 export function useFake(script: Script = {}): Fake {

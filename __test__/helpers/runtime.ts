@@ -37,7 +37,8 @@ export async function startAgent(options: TestAgentOptions = {}): Promise<TestAg
       name: "Ada",
       bio: ["A test agent."],
       ...options.character,
-      settings: { ...options.settings },
+      // Models that were chosen on this machine must not decide what a test sees either.
+      settings: { ELIZA_STATE_DIR: "/nonexistent", ...options.settings },
     } as Character,
     plugins: [localInferencePlugin, ...(options.plugins ?? [])],
     adapter: options.adapter ?? database.adapter,

@@ -59,6 +59,7 @@ export function installPacked(): Installation {
   const folder = mkdtempSync(join(tmpdir(), "packaging-"));
   const root = pack(fromRoot(), folder);
   const native = pack(fromRoot("npm", platform), folder);
+  const { dependencies } = readJson(fromRoot("package.json"));
   const local = (name: string) => `file:${fromRoot("node_modules", name)}`;
   const manifest = {
     name: "consumer",
@@ -69,11 +70,13 @@ export function installPacked(): Installation {
       [platformName]: `file:${native.filename}`,
       "@elizaos/core": local("@elizaos/core"),
       "@types/node": local("@types/node"),
-      zod: local("zod"),
+      ...Object.fromEntries(Object.keys(dependencies).map((name) => [name, local(name)])),
     },
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
-  execute("npm", ["install", "--offline", "--no-audit", "--no-fund", "--no-package-lock"], folder);
+  // npm would run the development scripts of the linked folders; a registry's packages have none.
+  const options = ["--offline", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"];
+  execute("npm", ["install", ...options], folder);
   return {
     folder,
     root,

@@ -42,11 +42,13 @@ describe("the plugin object", () => {
     expect(plugin.priority).toBeGreaterThan(0);
   });
 
-  it("registers text for the names of 1.7 and of 2.x, and no structured objects yet", () => {
+  it("registers text for the names of 1.7 and of 2.x, and objects", () => {
     expect(Object.keys(plugin.models ?? {}).sort()).toEqual(
       [
         "ACTION_PLANNER",
         "RESPONSE_HANDLER",
+        ModelType.OBJECT_LARGE,
+        ModelType.OBJECT_SMALL,
         "TEXT_MEDIUM",
         "TEXT_MEGA",
         "TEXT_NANO",

@@ -172,7 +172,7 @@ describe("a request of the 2.x form", () => {
   it("a GBNF grammar reaches the engine", async () => {
     const { runtime, fake } = await agent();
     await use(runtime, "TEXT_LARGE", { prompt: "Hi", grammar: 'root ::= "a"' });
-    expect(fake.inputs[0]?.grammar).toBe('root ::= "a"');
+    expect(fake.inputs[0]?.constraint).toEqual({ kind: "gbnf", source: 'root ::= "a"' });
   });
 });
 

@@ -1,13 +1,8 @@
 import { closedError, throwIfAborted } from "../errors.js";
-import {
-  type ContextInfo,
-  callNative,
-  type NativeContext,
-  type NativeModel,
-  type NativeStream,
-} from "../native.js";
-import { TextGeneration } from "./generation.js";
-import { chatGeneration, chatInput, checkRequest, promptGeneration } from "./request.js";
+import { type ContextInfo, callNative, type NativeContext, type NativeModel } from "../native.js";
+import { CallReader } from "../structured/tool-calls.js";
+import { type ChunkStream, TextGeneration, withPrefill } from "./generation.js";
+import { chatGeneration, chatInput, checkRequest, promptGeneration, toolFormOf } from "./request.js";
 import type { GenerateRequest } from "./types.js";
 
 /** A context of a model: its KV cache and the thread that decodes in it. Requests share it; they queue when it is full. */
@@ -52,14 +47,19 @@ export class LocalContext implements AsyncDisposable {
   }
 
   /** @internal Renders the request and hands it to the addon. */
-  async begin(request: GenerateRequest, signal: AbortSignal | undefined): Promise<NativeStream> {
-    const input =
+  async begin(request: GenerateRequest, signal: AbortSignal | undefined): Promise<ChunkStream> {
+    const chat =
       request.messages === undefined
-        ? promptGeneration(request)
-        : chatGeneration(request, await callNative(() => this.#model.renderChat(chatInput(request))));
+        ? undefined
+        : await callNative(() => this.#model.renderChat(chatInput(request)));
+    const input = chat === undefined ? promptGeneration(request) : chatGeneration(request, chat);
     this.#assertOpen();
     throwIfAborted(signal);
-    return callNative(() => this.#native.generate(input));
+    const stream = await callNative(() => this.#native.generate(input));
+    const prefilled = request.prefill ? withPrefill(stream, request.prefill) : stream;
+    const form = chat && toolFormOf(request, chat);
+    if (chat === undefined || form === undefined) return prefilled;
+    return form.plainCall ? CallReader.ofPlainCall(prefilled) : CallReader.ofTemplate(prefilled, chat);
   }
 
   /** Stops what it is generating and frees its memory. Idempotent. */

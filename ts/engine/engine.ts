@@ -4,7 +4,15 @@ import type { ContextOptions, EmbedderOptions } from "../native.js";
 import type { EmbedOptions, EmbedResult } from "./embedder.js";
 import type { TextGeneration } from "./generation.js";
 import type { LocalModel } from "./model.js";
-import { acquire, disown, type ModelSpec, type Owner, type Resident } from "./residents.js";
+import {
+  acquire,
+  disown,
+  type ModelSpec,
+  type Owner,
+  type Resident,
+  relinquish,
+  residency,
+} from "./residents.js";
 import type { GenerateRequest } from "./types.js";
 
 export interface TextSpec extends ModelSpec {
@@ -88,6 +96,16 @@ export class Engine implements Owner, AsyncDisposable {
       else if ("context" in spec) await held.context(spec.context ?? {});
       return { value: undefined };
     });
+  }
+
+  /** Gives up one model; resolves when it has left memory, unless another engine uses it. */
+  release(spec: ModelSpec): Promise<void> {
+    return relinquish(this, spec);
+  }
+
+  /** Whether a model is in memory, and whether another engine uses it. */
+  residency(spec: ModelSpec): { loaded: boolean; shared: boolean } {
+    return residency(this, spec);
   }
 
   /** Aborts this engine's requests and gives up its models. Idempotent. */

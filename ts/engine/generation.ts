@@ -1,7 +1,31 @@
 import { abortError, fromNative, LocalInferenceError } from "../errors.js";
-import { type Chunk, callNative, type NativeStream, type TokenLogprob, type Usage } from "../native.js";
+import { callNative, type TokenLogprob, type Usage } from "../native.js";
+import { present } from "../present.js";
+import type { CallChunk } from "../structured/tool-calls.js";
 import { deferred, OnDemandPromise, quiet } from "./deferred.js";
 import type { FinishReason, GenerationResult, Piece } from "./types.js";
+
+/** Where a generation's chunks come from. */
+export interface ChunkStream {
+  /** Everything since the last call; the last chunk has `done`, after it comes null. */
+  next(): Promise<CallChunk | null>;
+  cancel(): void;
+}
+
+/** Puts the text that an answer was begun with in front of it. */
+export function withPrefill(stream: ChunkStream, prefill: string): ChunkStream {
+  let pending = prefill;
+  return {
+    cancel: () => stream.cancel(),
+    next: async () => {
+      const chunk = await stream.next();
+      if (chunk === null) return null;
+      const text = pending + chunk.text;
+      pending = "";
+      return { ...chunk, text };
+    },
+  };
+}
 
 /**
  * The text a model is producing. Iterate it for the pieces as they come, or await `result`; with neither, the model
@@ -17,13 +41,13 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
   readonly result: Promise<GenerationResult>;
 
   readonly #signal: AbortSignal | undefined;
-  readonly #source: Promise<NativeStream>;
+  readonly #source: Promise<ChunkStream>;
   /** Rejects when the wait for the source is given up. */
   readonly #givenUp = deferred<never>();
   readonly #outcome = deferred<GenerationResult>();
   readonly #queue: Piece[] = [];
   readonly #logprobs: TokenLogprob[] = [];
-  #stream: NativeStream | undefined;
+  #stream: ChunkStream | undefined;
   #pulling: Promise<void> | undefined;
   #text = "";
   #reasoning = "";
@@ -33,7 +57,7 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
   #settled = false;
   #failure: LocalInferenceError | undefined;
 
-  private constructor(begin: () => Promise<NativeStream>, signal: AbortSignal | undefined) {
+  private constructor(begin: () => Promise<ChunkStream>, signal: AbortSignal | undefined) {
     this.#signal = signal;
     this.#source = quiet(signal?.aborted ? Promise.reject(abortError(signal)) : callNative(begin));
     this.#source.then(
@@ -50,7 +74,7 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
   }
 
   /** @internal `begin` hands the request to the addon; an aborted signal keeps it from being called. */
-  static start(begin: () => Promise<NativeStream>, signal?: AbortSignal): TextGeneration {
+  static start(begin: () => Promise<ChunkStream>, signal?: AbortSignal): TextGeneration {
     return new TextGeneration(begin, signal);
   }
 
@@ -134,7 +158,7 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     }
   }
 
-  #take(chunk: Chunk): void {
+  #take(chunk: CallChunk): void {
     this.#text += chunk.text;
     this.#reasoning += chunk.reasoning;
     this.#tokens += chunk.tokens;
@@ -143,13 +167,14 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     if (chunk.done !== undefined) this.#finish(chunk.done);
   }
 
-  #offer({ text, reasoning, tokens, logprobs }: Chunk): void {
+  #offer({ text, reasoning, tokens, logprobs, calls }: CallChunk): void {
     // What was on its way when the signal fired is nobody's any more.
-    if (this.#signal?.aborted || (text === "" && reasoning === "" && tokens === 0)) return;
-    this.#queue.push({ text, reasoning, tokens, ...(logprobs === undefined ? {} : { logprobs }) });
+    if (this.#signal?.aborted) return;
+    if (text === "" && reasoning === "" && tokens === 0 && calls === undefined) return;
+    this.#queue.push(present({ text, reasoning, tokens, logprobs, toolCalls: calls }));
   }
 
-  #finish(done: NonNullable<Chunk["done"]>): void {
+  #finish(done: NonNullable<CallChunk["done"]>): void {
     this.#usage = done.usage;
     const failure = this.#interruption(done.finishReason);
     if (failure !== undefined) {
@@ -164,6 +189,7 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     };
     if (done.stopString !== undefined) result.stopString = done.stopString;
     if (this.#logprobs.length > 0) result.logprobs = this.#logprobs;
+    if (done.toolCalls !== undefined) result.toolCalls = done.toolCalls;
     this.#settle();
     this.#outcome.resolve(result);
   }

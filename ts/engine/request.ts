@@ -1,6 +1,8 @@
-import { invalidInput, LocalInferenceError } from "../errors.js";
+import { invalidInput } from "../errors.js";
 import type { ChatInput, GenerateInput, RenderedChat } from "../native.js";
 import { present } from "../present.js";
+import type { Constraint } from "../structured/constraint.js";
+import { type ToolForm, toolForm } from "../structured/tools.js";
 import type { GenerateRequest, Sampling } from "./types.js";
 
 const SAMPLING_KEYS = [
@@ -30,6 +32,7 @@ const SAMPLING_KEYS = [
   "logprobs",
   "grammar",
   "ignoreEos",
+  "speculative",
 ] as const satisfies readonly (keyof Sampling)[];
 
 /** The sampling options of `source` that are set; null counts as unset. */
@@ -58,13 +61,15 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
     chat.thinkingStart !== undefined && chat.thinkingEnds.length > 0
       ? { start: chat.thinkingStart, ends: chat.thinkingEnds, open: chat.thinkingOpen }
       : undefined;
+  const { prefill = "" } = request;
   return present({
     ...samplingOf(request),
-    prompt: chat.prompt,
+    prompt: chat.prompt + prefill,
     parseSpecial: true,
     stops: [...(request.stop ?? []), ...chat.stops],
-    grammar: request.grammar ?? toolGrammar(request, chat),
-    thinking,
+    constraint: constraintOf(request) ?? toolFormOf(request, chat)?.constraint,
+    // A prefilled answer has begun: its reasoning, if any, is over.
+    thinking: prefill === "" ? thinking : undefined,
     preservedTokens: chat.preservedTokens,
   });
 }
@@ -73,21 +78,23 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
 export function promptGeneration(request: GenerateRequest): GenerateInput {
   return present({
     ...samplingOf(request),
-    prompt: request.prompt ?? "",
+    prompt: (request.prompt ?? "") + (request.prefill ?? ""),
     parseSpecial: request.parseSpecial ?? false,
+    constraint: constraintOf(request),
     stops: [...(request.stop ?? [])],
   });
 }
 
-/** A lazy grammar starts at a trigger that only a tool-call parser knows; until then the model is free to choose. */
-function toolGrammar(request: GenerateRequest, chat: RenderedChat): string | undefined {
-  const grammar = chat.grammarLazy ? undefined : chat.grammar;
-  if (grammar === undefined && request.toolChoice === "required" && request.tools?.length) {
-    throw new LocalInferenceError("UNSUPPORTED", "This model's template cannot force a tool call.", {
-      reason: "capability_unavailable",
-    });
-  }
-  return grammar;
+/** How the tools of a request shape its answer; undefined where they do not. */
+export function toolFormOf(request: GenerateRequest, chat: RenderedChat): ToolForm | undefined {
+  const { tools } = request;
+  if (!tools?.length || constraintOf(request) !== undefined || request.grammar !== undefined)
+    return undefined;
+  return toolForm(tools, request.toolChoice, chat);
+}
+
+function constraintOf({ constraint, prefill = "" }: GenerateRequest): Constraint | undefined {
+  return constraint === undefined || prefill === "" ? constraint : { ...constraint, prefix: prefill };
 }
 
 /** @throws LocalInferenceError `INVALID_INPUT` unless exactly one of `messages` and `prompt` is given. */

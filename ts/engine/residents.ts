@@ -43,6 +43,10 @@ export class Resident {
     return once(this.#embedders, options, async () => (await this.model).createEmbedder(options));
   }
 
+  get loaded(): boolean {
+    return this.#loaded;
+  }
+
   hold(): void {
     this.#busy += 1;
     clearTimeout(this.#timer);
@@ -92,7 +96,7 @@ export async function acquire(
   spec: ModelSpec,
   signal: AbortSignal | undefined,
 ): Promise<Resident> {
-  const key = keyOf([spec.path, sorted(spec.load)]);
+  const key = specKey(spec);
   while (leaving.has(key)) await leaving.get(key);
   throwIfAborted(signal);
   let resident = residents.get(key);
@@ -115,6 +119,20 @@ export async function acquire(
 export async function disown(owner: Owner): Promise<void> {
   const claimed = [...residents.values()].filter((resident) => resident.owners.delete(owner));
   await Promise.all(claimed.filter((resident) => resident.owners.size === 0).map(unload));
+}
+
+/** Takes an owner's claim off one model, which leaves memory when nobody else claims it. */
+export async function relinquish(owner: Owner, spec: ModelSpec): Promise<void> {
+  const resident = residents.get(specKey(spec));
+  if (resident === undefined || !resident.owners.delete(owner)) return;
+  if (resident.owners.size === 0) await unload(resident);
+}
+
+/** Whether a model is in memory, and whether somebody else uses it too. */
+export function residency(owner: Owner, spec: ModelSpec): { loaded: boolean; shared: boolean } {
+  const resident = residents.get(specKey(spec));
+  const others = [...(resident?.owners ?? [])].filter((one) => one !== owner);
+  return { loaded: resident?.loaded ?? false, shared: others.length > 0 };
 }
 
 /** Paths and owners' claims of what is in memory or being loaded. */
@@ -145,6 +163,10 @@ function once<T>(made: Map<string, Promise<T>>, options: object, make: () => Pro
     made.set(key, value);
   }
   return value;
+}
+
+function specKey(spec: ModelSpec): string {
+  return keyOf([spec.path, sorted(spec.load)]);
 }
 
 function keyOf(value: unknown): string {

@@ -1,4 +1,8 @@
 import type { TokenLogprob, Usage } from "../native.js";
+import type { Constraint } from "../structured/constraint.js";
+import type { ToolCall, ToolCallDelta } from "../structured/tool-calls.js";
+
+export type { Constraint, ToolCall, ToolCallDelta };
 
 /** A chat message in the form of the OpenAI chat-completion API; it reaches the model's template unchanged. */
 export interface ChatMessage {
@@ -57,6 +61,12 @@ export interface Sampling {
   grammar?: string;
   /** Do not stop at the model's end of answer. */
   ignoreEos?: boolean;
+  /**
+   * Drafts of several tokens that are verified together (docs/speculative.md): as the context is set up (`auto`, the
+   * default), not at all, or windows of `min` to `max` tokens, 1 to 16 each, within those of the context. With
+   * `adaptive: false` every step drafts `max`, for measuring.
+   */
+  speculative?: "off" | "auto" | { min: number; max: number; adaptive?: boolean };
 }
 
 /** One generation: either `messages`, rendered by the model's chat template, or a raw `prompt`. */
@@ -67,6 +77,10 @@ export interface GenerateRequest extends Sampling {
   parseSpecial?: boolean;
   /** Sequences that end the text and are not part of it. */
   stop?: readonly string[];
+  /** What the answer must match, reasoning aside; outranks `grammar` and `tools`. */
+  constraint?: Constraint;
+  /** Text that the answer begins with: the model continues it, and it is part of the result. */
+  prefill?: string;
   tools?: readonly ChatTool[];
   toolChoice?: "auto" | "none" | "required";
   /** Let a model that can reason do so. Default: its template's own choice. */
@@ -85,6 +99,8 @@ export interface Piece {
   /** Tokens that this piece stands for. */
   tokens: number;
   logprobs?: TokenLogprob[];
+  /** What this piece adds to tool calls. */
+  toolCalls?: ToolCallDelta[];
 }
 
 /**
@@ -102,4 +118,6 @@ export interface GenerationResult {
   stopString?: string;
   usage: Usage;
   logprobs?: TokenLogprob[];
+  /** Calls of the request's tools, in their order; absent when there are none. */
+  toolCalls?: ToolCall[];
 }

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { agentOf } from "../agent.js";
+import type { EmbeddingSpec } from "../engine/engine.js";
 import { invalidInput, LocalInferenceError, towardsEliza } from "../errors.js";
 import { padded, vectorShape } from "./dimensions.js";
 import { signalOf } from "./signal.js";
@@ -49,15 +50,18 @@ async function embedTexts(
   if (texts.length === 0) return [];
   const agent = agentOf(runtime);
   const { config, engine } = agent;
-  const spec = await agent.embeddingSpec();
-  const header = await agent.header(spec.path);
-  const { kept, stored } = vectorShape(header.embeddingLength, config.embeddingDimensions);
-  const { vectors, tokens } = await engine.embed(spec, texts, {
-    truncate: config.embeddingTruncate,
-    signal: signalOf(params),
-    ...(kept < header.embeddingLength ? { dimensions: kept } : {}),
-  });
-  const model = basename(spec.path);
+  const signal = signalOf(params);
+  const work = async (spec: EmbeddingSpec) => {
+    const header = await agent.header(spec.path);
+    const shape = vectorShape(header.embeddingLength, config.embeddingDimensions);
+    const result = await engine.embed(spec, texts, {
+      truncate: config.embeddingTruncate,
+      signal,
+      ...(shape.kept < header.embeddingLength ? { dimensions: shape.kept } : {}),
+    });
+    return { value: { ...result, ...shape, model: basename(spec.path) } };
+  };
+  const { vectors, tokens, kept, stored, model } = await agent.active.use("embedding", work, signal);
   emitModelUsed(runtime, { type, model, prompt: texts[0] ?? "", tokens: { prompt: tokens, completion: 0 } });
   return vectors.map((vector) => {
     if (vector.length === kept) return padded(vector, stored);

@@ -40,11 +40,13 @@ export function promptOf(params: TextParams): string {
   return prompt;
 }
 
-/** Everything but the conversation: sampling, stop sequences, tools. */
+/** Everything but the conversation and the form of the answer: sampling, stop sequences, tools. */
 export function optionsOf(params: TextParams): Omit<GenerateRequest, "messages" | "prompt"> {
   rejectUnsupported(params);
   const sampling = samplingOf(params);
   if (params.omitMaxTokens === true) delete sampling.maxTokens;
+  // The form of the answer is structureOf's to find.
+  delete sampling.grammar;
   return present({ ...sampling, stop: stopsOf(params), ...toolsOf(params) });
 }
 
@@ -53,25 +55,10 @@ export function wantsObject(params: TextParams): boolean {
   return ["messages", "tools", "toolChoice", "responseSchema"].some((key) => given(params[key]));
 }
 
-/** A grammar settles the form of the text; without one, what cannot be enforced is refused rather than ignored. */
+/** What cannot be honoured is refused rather than ignored. */
 function rejectUnsupported(params: TextParams): void {
-  const missing = ["prefill", "attachments"].filter((key) => given(params[key]));
-  if (!given(params.grammar)) {
-    missing.push(...["responseSchema", "schema", "responseSkeleton"].filter((key) => given(params[key])));
-    if (isJsonFormat(params.responseFormat)) missing.push("responseFormat");
-  }
-  if (missing.length > 0) {
-    throw unavailable(
-      "capability_unavailable",
-      `Local text generation does not support ${missing.join(", ")}.`,
-      "Describe the form in the prompt, or pass a GBNF grammar.",
-    );
-  }
-}
-
-function isJsonFormat(format: unknown): boolean {
-  const type = isRecord(format) ? format.type : format;
-  return given(type) && type !== "text";
+  if (!given(params.attachments)) return;
+  throw unavailable("capability_unavailable", "Local text generation does not support attachments.");
 }
 
 function withSystem(messages: ChatMessage[], system: string | undefined): ChatMessage[] {

@@ -2,7 +2,8 @@ import { deferred, OnDemandPromise } from "../engine/deferred.js";
 import type { TextGeneration } from "../engine/generation.js";
 import type { GenerationResult } from "../engine/types.js";
 import { towardsEliza } from "../errors.js";
-import { finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
+import type { Structured } from "../structured/structured.js";
+import { finishReasonOf, TOOL_CALLS, type TokenUsage, tokenUsage } from "./usage.js";
 
 /** A streamed answer as elizaOS reads it; awaiting one of the promises reads the rest of the stream. */
 export interface TextStream {
@@ -13,20 +14,36 @@ export interface TextStream {
   finishReason: Promise<string | undefined>;
 }
 
-export function textStream(generation: TextGeneration): TextStream {
+export function textStream(generation: TextGeneration, structured?: Structured): TextStream {
   return {
     textStream: new AnswerText(generation),
     text: later(generation, (result) => result.text),
     usage: later(generation, (result) => tokenUsage(result.usage)),
-    finishReason: later(generation, (result) => finishReasonOf(result.finishReason)),
+    finishReason: later(generation, (result) => endOf(result, structured)),
   };
 }
 
-function later<T>(generation: TextGeneration, pick: (result: GenerationResult) => T): Promise<T> {
+/** What was streamed cannot be taken back: an answer that is not what was asked for ends with an error. */
+async function endOf(result: GenerationResult, structured: Structured | undefined): Promise<string> {
+  if (result.toolCalls !== undefined) return TOOL_CALLS;
+  const problem = result.finishReason === "stop" ? await structured?.problem?.(result.text) : undefined;
+  return problem === undefined ? finishReasonOf(result.finishReason) : "error";
+}
+
+function later<T>(
+  generation: TextGeneration,
+  pick: (result: GenerationResult) => T | Promise<T>,
+): Promise<T> {
   const field = deferred<T>();
   const read = () =>
     generation.result.then(
-      (result) => field.resolve(pick(result)),
+      async (result) => {
+        try {
+          field.resolve(await pick(result));
+        } catch (error) {
+          field.reject(towardsEliza(error));
+        }
+      },
       (error: unknown) => field.reject(towardsEliza(error)),
     );
   return OnDemandPromise.of(field.promise, () => void read());

@@ -1,18 +1,25 @@
 import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { type Agent, agentOf } from "../agent.js";
+import type { TextSpec } from "../engine/engine.js";
 import type { TextGeneration } from "../engine/generation.js";
 import type { GenerateRequest, GenerationResult } from "../engine/types.js";
 import { invalidInput, towardsEliza } from "../errors.js";
+import { present } from "../present.js";
+import { type SourceOptions, structureOf } from "../structured/source.js";
+import type { Structured } from "../structured/structured.js";
 import { unlessConfigured } from "./other-provider.js";
 import { conversationOf, messagesOf, optionsOf, promptOf, type TextParams, wantsObject } from "./params.js";
+import { satisfying } from "./satisfying.js";
 import { signalOf } from "./signal.js";
 import { type TextStream, textStream } from "./text-stream.js";
-import { emitModelUsed, finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
+import { callObject, type ToolCallObject } from "./tool-call-object.js";
+import { emitModelUsed, finishReasonOf, TOOL_CALLS, type TokenUsage, tokenUsage } from "./usage.js";
 
 /** What a request of the 2.x form is answered with. */
 export interface TextObject {
   text: string;
+  toolCalls?: ToolCallObject[];
   finishReason: string;
   usage: TokenUsage;
 }
@@ -28,6 +35,9 @@ interface TextType {
   /** Send the prompt as it is, without the chat template. */
   readonly raw?: boolean;
 }
+
+/** Parameters from which a model is trusted to choose actions and providers by itself. */
+const CHOOSES_ACTIONS = 3_000_000_000;
 
 /** Model types by their string values; those of elizaOS 2 are not names that 1.7 exports. */
 const TEXT_TYPES: readonly TextType[] = [
@@ -67,13 +77,33 @@ async function answer(
   params: TextParams,
 ): Promise<TextAnswer> {
   if (typeof params !== "object" || params === null) throw invalidInput("A text request needs parameters.");
-  const request = requestOf(runtime, agent, textType, params);
-  const spec = await agent.textSpec(textType.role);
-  const generation = await agent.engine.generate(spec, request, { signal: signalOf(params) });
-  void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));
-  if (params.stream === true) return textStream(generation);
-  const result = await generation.result;
+  const signal = signalOf(params);
+  let structured: Structured | undefined;
+  const start = async (spec: TextSpec) => {
+    structured = structureOf(params, { ...(await templatesFor(agent, textType, params, spec.path)) });
+    const request = requestOf(runtime, agent, textType, params, structured);
+    const generation = await agent.engine.generate(spec, request, { signal });
+    void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));
+    return { value: generation, until: generation.settled };
+  };
+  const generate = () => agent.active.use(textType.role, start, signal);
+  if (params.stream === true) return textStream(await generate(), structured);
+  const result = await satisfying(generate, () => structured);
   return wantsObject(params) ? textObject(result) : result.text;
+}
+
+/** The templates of elizaOS are recognised in prompts of its own; a conversation is the caller's. */
+async function templatesFor(
+  agent: Agent,
+  textType: TextType,
+  params: TextParams,
+  path: string,
+): Promise<SourceOptions> {
+  const { replyTemplates } = agent.config;
+  if (replyTemplates === "off" || textType.raw || typeof params.prompt !== "string") return {};
+  if (replyTemplates !== "auto") return { prompt: params.prompt, templates: replyTemplates };
+  const { parameterCount } = await agent.header(path);
+  return { prompt: params.prompt, templates: parameterCount < CHOOSES_ACTIONS ? "reply" : "actions" };
 }
 
 function requestOf(
@@ -81,8 +111,11 @@ function requestOf(
   agent: Agent,
   textType: TextType,
   params: TextParams,
+  structured: Structured | undefined,
 ): GenerateRequest {
-  const options = optionsOf(params);
+  const prefill = structured?.prefill ?? (typeof params.prefill === "string" ? params.prefill : undefined);
+  const form = present({ constraint: structured?.constraint, prefill });
+  const options = { ...optionsOf(params), ...form };
   if (textType.raw && messagesOf(params) === undefined) return { ...options, prompt: promptOf(params) };
   const messages = conversationOf(params, runtime.character?.system);
   const enableThinking = agent.config.enableThinking ?? textType.reasons ?? false;
@@ -90,11 +123,13 @@ function requestOf(
 }
 
 function textObject(result: GenerationResult): TextObject {
-  return {
+  const { toolCalls } = result;
+  return present({
     text: result.text,
-    finishReason: finishReasonOf(result.finishReason),
+    toolCalls: toolCalls?.map(callObject),
+    finishReason: toolCalls === undefined ? finishReasonOf(result.finishReason) : TOOL_CALLS,
     usage: tokenUsage(result.usage),
-  };
+  });
 }
 
 /** Without measurements the engine never ran, so there is nothing to report. */

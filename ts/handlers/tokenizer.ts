@@ -1,5 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf, type ModelRole } from "../agent.js";
+import { type Agent, agentOf, type ModelRole } from "../agent.js";
+import type { LocalModel } from "../engine/model.js";
 import { invalidInput, towardsEliza } from "../errors.js";
 import { unlessConfigured } from "./other-provider.js";
 
@@ -11,7 +12,7 @@ const encode = tokenizer("TEXT_TOKENIZER_ENCODE", async (runtime, role, params) 
   const text = params.prompt ?? params.text;
   if (typeof text !== "string") throw invalidInput("TEXT_TOKENIZER_ENCODE needs a prompt.");
   const agent = agentOf(runtime);
-  const tokens = await agent.engine.withModel(await agent.modelSpec(role), (model) => model.tokenize(text));
+  const tokens = await withModel(agent, role, (model) => model.tokenize(text));
   return Array.from(tokens);
 });
 
@@ -22,7 +23,7 @@ const decode = tokenizer("TEXT_TOKENIZER_DECODE", async (runtime, role, params) 
     throw invalidInput("TEXT_TOKENIZER_DECODE needs tokens, an array of token ids.");
   }
   const agent = agentOf(runtime);
-  return agent.engine.withModel(await agent.modelSpec(role), (model) => model.detokenize(tokens));
+  return withModel(agent, role, (model) => model.detokenize(tokens));
 });
 
 export const tokenizerHandlers: Readonly<Record<string, Handler>> = {
@@ -45,6 +46,12 @@ function tokenizer(
       throw towardsEliza(error);
     }
   };
+}
+
+function withModel<T>(agent: Agent, role: ModelRole, work: (model: LocalModel) => Promise<T>): Promise<T> {
+  return agent.active.use(role, async ({ path, load = {} }) => ({
+    value: await agent.engine.withModel({ path, load }, work),
+  }));
 }
 
 /** core passes the tokenizer's own type where it means no model in particular. */

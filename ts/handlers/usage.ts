@@ -1,5 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import type { FinishReason } from "../engine/types.js";
+import { countRequest } from "../metrics.js";
 import { PLUGIN_NAME } from "../names.js";
 import type { Usage } from "../native.js";
 
@@ -23,6 +24,9 @@ export function tokenUsage(usage: Usage): TokenUsage {
   };
 }
 
+/** Why an answer with tool calls ended, in the word of the AI SDK that elizaOS's own providers use. */
+export const TOOL_CALLS = "tool-calls";
+
 /** elizaOS knows one word for an answer that was cut short, whatever the limit was. */
 export function finishReasonOf(reason: FinishReason): string {
   return reason === "context" ? "length" : reason;
@@ -42,6 +46,7 @@ export interface ModelUsed {
 /** Tells the agent what a request cost. Listeners cannot delay or fail the request. */
 export function emitModelUsed(runtime: IAgentRuntime, used: ModelUsed): void {
   const { prompt, completion } = used.tokens;
+  countRequest(runtime, used.type, used.tokens, used.usage);
   const event = {
     runtime,
     source: PLUGIN_NAME,

@@ -6,7 +6,7 @@ import { fromRoot } from "../paths.mjs";
 import { capture, run } from "../run.mjs";
 import { fetchTarballs, fetchWheels } from "./packages.mjs";
 
-const python = (script, ...args) => run("python3", [script, ...args]);
+const python = (script, ...args) => run("python3", ["-B", script, ...args]);
 
 const unpack = (output, pattern, archives) =>
   python(fromRoot("scripts/lib/models/unpack.py"), output, pattern, ...archives);
@@ -45,6 +45,12 @@ async function fromGitBundle({ files, source }, work) {
   });
 }
 
+/** Models whose tokens are known, made by a program of ours. */
+async function fromGenerator({ files, source }, work) {
+  python(fromRoot("scripts/synthetic/generate.py"), source.size, work);
+  return files.map(({ file }) => join(work, basename(file)));
+}
+
 async function byHand({ id, source }) {
   throw new Failure(`${id}: ${source.note}`);
 }
@@ -53,6 +59,7 @@ const makers = {
   wheels: fromWheels,
   "converted-wheel": fromConvertedWheel,
   "git-bundle": fromGitBundle,
+  synthetic: fromGenerator,
   manual: byHand,
 };
 

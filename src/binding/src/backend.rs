@@ -8,6 +8,7 @@ use local_inference_llama::backend;
 use napi_derive::napi;
 
 use crate::error::blocking;
+use crate::exit;
 use crate::logs;
 use crate::numbers::number;
 
@@ -54,7 +55,9 @@ pub struct HardwareFacts {
 /// Starts the backend with the modules that lie beside the addon.
 pub(crate) fn start() -> Result<&'static backend::Backend> {
   logs::install();
-  backend::start(&addon_directory()?)
+  let started = backend::start(&addon_directory()?);
+  exit::arm();
+  started
 }
 
 /// The folder of this very library: the package may be anywhere, and symbolic links are already resolved by Node.

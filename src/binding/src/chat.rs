@@ -3,6 +3,8 @@
 use local_inference_llama::chat;
 use napi_derive::napi;
 
+use crate::answer::AnswerFormat;
+
 #[napi(object, object_to_js = false)]
 pub struct ChatInput {
   pub messages_json: String,
@@ -29,6 +31,9 @@ pub struct RenderedChat {
   pub supports_thinking: bool,
   pub grammar: Option<String>,
   pub grammar_lazy: bool,
+  pub trigger_words: Vec<String>,
+  pub trigger_patterns: Vec<String>,
+  pub answer_format: AnswerFormat,
 }
 
 impl From<ChatInput> for chat::ChatInput {
@@ -59,6 +64,9 @@ impl From<chat::RenderedChat> for RenderedChat {
       supports_thinking: rendered.supports_thinking,
       grammar: rendered.grammar,
       grammar_lazy: rendered.grammar_lazy,
+      trigger_words: rendered.trigger_words,
+      trigger_patterns: rendered.trigger_patterns,
+      answer_format: rendered.answer.into(),
     }
   }
 }

@@ -2,12 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, Result};
 use local_inference_llama::embedder::Embedder;
 use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 
 use crate::error::{closed, lost};
+use crate::exit;
 
 /// What must be closed before the weights are freed.
 pub(crate) enum Worker {
@@ -15,14 +17,14 @@ pub(crate) enum Worker {
   Embedder(Embedder),
 }
 
-struct Child {
+pub(crate) struct Child {
   worker: Worker,
   /// Held while closing: whoever closes second waits until the first is done.
   closed: Mutex<bool>,
 }
 
 impl Child {
-  fn close(&self) {
+  pub(crate) fn close(&self) {
     let mut closed = lock(&self.closed);
     if !*closed {
       match &self.worker {
@@ -61,6 +63,7 @@ impl Shared {
   /// `CLOSED` when the model was closed meanwhile; the worker is then closed as well.
   pub(crate) fn adopt(self: &Arc<Self>, worker: Worker) -> Result<Handle> {
     let child = Arc::new(Child { worker, closed: Mutex::new(false) });
+    exit::watch(&child);
     lock(&self.children).push(Arc::clone(&child));
     let handle = Handle { shared: Arc::clone(self), child };
     // After the push: a model that is closed now closes the child, and one that was closed before is noticed here.
@@ -117,6 +120,11 @@ impl Drop for Handle {
       return;
     }
     let close = move || {
+      let Ok(_work) = exit::enter(&CancelToken::new()) else {
+        // Closed at the end of the process; the weights are not worth freeing then.
+        std::mem::forget(shared);
+        return;
+      };
       lock(&shared.children).retain(|other| !Arc::ptr_eq(other, &child));
       child.close();
     };

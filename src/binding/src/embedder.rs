@@ -6,14 +6,17 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::embed::{self, Truncate};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::gguf::Pooling;
+use local_inference_core::options::MAX_THREADS;
 use local_inference_llama::embedder::{self, Embedder};
 use local_inference_llama::model::Model;
-use napi::bindgen_prelude::Float32Array;
+use napi::Env;
+use napi::bindgen_prelude::{Float32Array, PromiseRaw};
 use napi_derive::napi;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::children::Handle;
-use crate::error::{blocking, to_js};
+use crate::error::{blocking_promise, promise, to_js};
+use crate::exit;
 use crate::numbers::{count, whole};
 
 #[napi(object, object_to_js = false)]
@@ -48,9 +51,9 @@ pub struct Embeddings {
 }
 
 impl TryFrom<EmbedderOptions> for embedder::EmbedderOptions {
-  type Error = napi::Error;
+  type Error = EngineError;
 
-  fn try_from(input: EmbedderOptions) -> napi::Result<Self> {
+  fn try_from(input: EmbedderOptions) -> Result<Self> {
     let pooling = match input.pooling.as_deref() {
       None => None,
       Some("mean") => Some(Pooling::Mean),
@@ -58,14 +61,24 @@ impl TryFrom<EmbedderOptions> for embedder::EmbedderOptions {
       Some("last") => Some(Pooling::Last),
       Some(other) => {
         let message = format!("pooling must be mean, cls or last, got {other}");
-        return Err(to_js(EngineError::new(ErrorCode::InvalidInput, message)));
+        return Err(EngineError::new(ErrorCode::InvalidInput, message));
       }
     };
     Ok(Self {
-      context_size: whole("contextSize", input.context_size).map_err(to_js)?,
+      context_size: whole("contextSize", input.context_size)?,
       pooling,
-      threads: whole("threads", input.threads).map_err(to_js)?,
+      threads: threads(input.threads)?,
     })
+  }
+}
+
+fn threads(wanted: Option<f64>) -> Result<Option<u32>> {
+  match whole("threads", wanted)? {
+    Some(threads) if !(1..=MAX_THREADS).contains(&threads) => Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      format!("threads must be between 1 and {MAX_THREADS}, got {threads}"),
+    )),
+    threads => Ok(threads),
   }
 }
 
@@ -115,6 +128,7 @@ impl NativeEmbedder {
     let shape = Shape { normalize: options.normalize.unwrap_or(true), dimensions };
     check_dimensions(shape.dimensions, self.embedder.info().dimensions).map_err(to_js)?;
     let cancel = CancelToken::new();
+    let work = exit::enter(&cancel).map_err(to_js)?;
     let (sender, receiver) = oneshot::channel();
     let model = self.handle.shared().model().map_err(to_js)?;
     let (embedder, job_cancel) = (self.embedder.clone(), cancel.clone());
@@ -126,6 +140,7 @@ impl NativeEmbedder {
           let (tokens, truncated) = (prepared.tokens, prepared.truncated);
           let reply = move |outcome: Result<Vec<Vec<f32>>>| {
             let shaped = outcome.and_then(|vectors| shape_all(vectors, shape));
+            drop(work);
             // Nobody waits any more: fine.
             let _ = sender.send(shaped.map(|vectors| (vectors, tokens, truncated)));
           };
@@ -133,18 +148,18 @@ impl NativeEmbedder {
         }
       }
     });
-    Ok(NativeEmbedding { result: Mutex::new(Some(receiver)), cancel, handle: Arc::clone(&self.handle) })
+    let result = Mutex::new(Some(receiver));
+    Ok(NativeEmbedding(Arc::new(Waiting { result, cancel, handle: Arc::clone(&self.handle) })))
   }
 
   /// Fails what waits with CLOSED and frees the context. Idempotent.
-  #[napi]
-  pub async fn close(&self) -> napi::Result<()> {
+  #[napi(ts_return_type = "Promise<void>")]
+  pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
     let handle = Arc::clone(&self.handle);
-    blocking(move || {
+    blocking_promise(env, move || {
       handle.close();
       Ok(())
     })
-    .await
   }
 }
 
@@ -161,8 +176,9 @@ fn check_dimensions(wanted: Option<u32>, available: u32) -> Result<()> {
 fn prepare(model: &Model, texts: &[String], limit: usize, policy: Truncate) -> Result<Prepared> {
   let mut prepared = Prepared { texts: Vec::with_capacity(texts.len()), tokens: 0, truncated: 0 };
   for text in texts {
+    // The tokens that frame a text give a vector even to nothing; it means nothing.
     let tokens = model.tokenize(text, true, false)?;
-    if tokens.is_empty() {
+    if tokens.is_empty() || text.trim().is_empty() {
       return Err(EngineError::new(ErrorCode::InvalidInput, "a text to embed is empty"));
     }
     let (tokens, cut) = embed::fit_tokens(tokens, limit, policy, model.specials())?;
@@ -190,18 +206,15 @@ fn shape_all(mut vectors: Vec<Vec<f32>>, shape: Shape) -> Result<Vec<Vec<f32>>> 
 
 type EmbeddingResult = Result<(Vec<Vec<f32>>, usize, u32)>;
 
-#[napi]
-pub struct NativeEmbedding {
+/// The consumer's end.
+struct Waiting {
   result: Mutex<Option<oneshot::Receiver<EmbeddingResult>>>,
   cancel: CancelToken,
   handle: Arc<Handle>,
 }
 
-#[napi]
-impl NativeEmbedding {
-  /// The vectors, in the order of the texts. Can be taken once.
-  #[napi]
-  pub async fn result(&self) -> napi::Result<Embeddings> {
+impl Waiting {
+  async fn result(&self) -> napi::Result<Embeddings> {
     let receiver = self.result.lock().await.take();
     let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
     let reply = receiver.ok_or_else(taken)?.await;
@@ -213,15 +226,28 @@ impl NativeEmbedding {
       truncated,
     })
   }
+}
 
-  #[napi]
-  pub fn cancel(&self) {
+impl Drop for Waiting {
+  fn drop(&mut self) {
     self.cancel.cancel();
   }
 }
 
-impl Drop for NativeEmbedding {
-  fn drop(&mut self) {
-    self.cancel.cancel();
+#[napi]
+pub struct NativeEmbedding(Arc<Waiting>);
+
+#[napi]
+impl NativeEmbedding {
+  /// The vectors, in the order of the texts. Can be taken once.
+  #[napi]
+  pub fn result<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Embeddings>> {
+    let waiting = Arc::clone(&self.0);
+    promise(env, async move { waiting.result().await })
+  }
+
+  #[napi]
+  pub fn cancel(&self) {
+    self.0.cancel.cancel();
   }
 }

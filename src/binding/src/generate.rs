@@ -2,12 +2,17 @@
 
 use local_inference_core::decoder::Token;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::options::{Dry, GenerateOptions, Mirostat, SamplingOptions, Xtc};
+use local_inference_core::options::Speculative;
+use local_inference_core::options::{
+  ContextFull, Dry, GenerateOptions, Mirostat, QueueOptions, SamplingOptions, Xtc,
+};
+use local_inference_core::speculate::Limits;
 use local_inference_core::text::{ReasoningTags, TextOptions};
-use napi::bindgen_prelude::Uint32Array;
+use napi::bindgen_prelude::{Either, Uint32Array};
 use napi_derive::napi;
 
-use crate::numbers::{signed, whole};
+use crate::constraint::{self, ConstraintInput};
+use crate::numbers::{duration, signed, whole};
 
 #[napi(object, object_to_js = false)]
 pub struct LogitBias {
@@ -20,6 +25,14 @@ pub struct ThinkingTags {
   pub start: String,
   pub ends: Vec<String>,
   pub open: bool,
+}
+
+/// Limits of the drafts of a request.
+#[napi(object, object_to_js = false)]
+pub struct SpeculativeWindow {
+  pub min: f64,
+  pub max: f64,
+  pub adaptive: Option<bool>,
 }
 
 #[napi(object, object_to_js = false)]
@@ -54,9 +67,20 @@ pub struct GenerateInput {
   pub stops: Option<Vec<String>>,
   pub logprobs: Option<f64>,
   pub grammar: Option<String>,
+  pub constraint: Option<ConstraintInput>,
   pub ignore_eos: Option<bool>,
   pub thinking: Option<ThinkingTags>,
   pub preserved_tokens: Option<Vec<String>>,
+  #[napi(ts_type = "\"off\" | \"auto\" | SpeculativeWindow")]
+  pub speculative: Option<Either<String, SpeculativeWindow>>,
+  #[napi(ts_type = "\"interactive\" | \"normal\" | \"background\"")]
+  pub lane: Option<String>,
+  pub queue_timeout_ms: Option<f64>,
+  pub conversation: Option<String>,
+  #[napi(ts_type = "\"stop\" | \"error\" | \"shift\"")]
+  pub context_full: Option<String>,
+  pub keep_tokens: Option<f64>,
+  pub prewarm: Option<bool>,
 }
 
 /// What to continue.
@@ -66,8 +90,8 @@ pub(crate) enum Prompt {
 }
 
 impl GenerateInput {
-  /// The prompt and the options; ranges are the engine's to check, whole numbers are checked here.
-  pub(crate) fn split(self) -> Result<(Prompt, GenerateOptions)> {
+  /// The prompt and the options; ranges are the engine's to check, whole numbers and tokens are checked here.
+  pub(crate) fn split(self, vocabulary_size: u32) -> Result<(Prompt, GenerateOptions)> {
     let defaults = GenerateOptions::default();
     let options = GenerateOptions {
       max_tokens: whole("maxTokens", self.max_tokens)?,
@@ -81,19 +105,68 @@ impl GenerateInput {
           open: tags.open,
         }),
       },
+      constraint: constraint::of(self.constraint, self.grammar)?,
       logprobs: whole("logprobs", self.logprobs)?,
       ignore_eos: self.ignore_eos.unwrap_or(defaults.ignore_eos),
       preserved_tokens: self.preserved_tokens.unwrap_or_default(),
+      speculative: speculative(self.speculative)?,
+      queue: QueueOptions {
+        lane: self.lane.map(|text| text.parse()).transpose()?.unwrap_or_default(),
+        timeout: duration("queueTimeoutMs", self.queue_timeout_ms)?,
+        conversation: self.conversation,
+        context_full: context_full(self.context_full.as_deref(), whole("keepTokens", self.keep_tokens)?)?,
+        prewarm: self.prewarm.unwrap_or_default(),
+      },
     };
     let prompt = match (self.prompt, self.prompt_tokens) {
       (Some(text), None) => Prompt::Text { text, rendered: self.parse_special.unwrap_or(false) },
-      (None, Some(tokens)) => Prompt::Tokens(tokens.iter().map(|token| token.cast_signed()).collect()),
+      (None, Some(tokens)) => Prompt::Tokens(
+        tokens.iter().map(|&token| check_token(token, vocabulary_size)).collect::<Result<_>>()?,
+      ),
       _ => {
         return Err(EngineError::new(ErrorCode::InvalidInput, "give either prompt or promptTokens"));
       }
     };
     Ok((prompt, options))
   }
+}
+
+fn context_full(policy: Option<&str>, keep: Option<u32>) -> Result<ContextFull> {
+  match policy {
+    None | Some("stop") => Ok(ContextFull::Stop),
+    Some("error") => Ok(ContextFull::Error),
+    Some("shift") => Ok(ContextFull::Shift { keep: keep.unwrap_or(0) }),
+    Some(other) => Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      format!("contextFull must be \"stop\", \"error\" or \"shift\", got {other:?}"),
+    )),
+  }
+}
+
+fn speculative(input: Option<Either<String, SpeculativeWindow>>) -> Result<Speculative> {
+  match input {
+    None => Ok(Speculative::Auto),
+    Some(Either::A(word)) if word == "auto" => Ok(Speculative::Auto),
+    Some(Either::A(word)) if word == "off" => Ok(Speculative::Off),
+    Some(Either::A(word)) => {
+      let shown: String = word.chars().take(40).collect();
+      let message = format!("speculative must be \"off\", \"auto\" or {{ min, max }}, got {shown:?}");
+      Err(EngineError::new(ErrorCode::InvalidInput, message))
+    }
+    Some(Either::B(window)) => Ok(Speculative::Within(Limits {
+      min: whole("speculative.min", Some(window.min))?.unwrap_or(1) as usize,
+      max: whole("speculative.max", Some(window.max))?.unwrap_or(1) as usize,
+      adaptive: window.adaptive.unwrap_or(true),
+    })),
+  }
+}
+
+fn check_token(token: u32, vocabulary_size: u32) -> Result<Token> {
+  if token >= vocabulary_size {
+    let message = format!("promptTokens holds {token}, but the vocabulary has {vocabulary_size} tokens");
+    return Err(EngineError::new(ErrorCode::InvalidInput, message));
+  }
+  Ok(token.cast_signed())
 }
 
 fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
@@ -129,7 +202,7 @@ fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
       eta: float(input.mirostat_eta, defaults.mirostat.eta),
     },
     logit_bias: input.logit_bias.iter().flatten().map(bias).collect::<Result<_>>()?,
-    grammar: input.grammar.clone(),
+    grammar: None,
   })
 }
 

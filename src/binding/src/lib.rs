@@ -3,16 +3,22 @@
 #![allow(unreachable_pub, reason = "napi exports what is public in private modules")]
 #![allow(missing_docs, reason = "fields are documented in ts/, where users read them")]
 
+mod answer;
 mod backend;
 mod chat;
 mod children;
+mod constraint;
 mod context;
 mod embedder;
 mod error;
+mod exit;
+mod fit;
 mod generate;
 mod header;
 mod loading;
 mod logs;
+mod metrics;
 mod model;
 mod numbers;
+mod probe;
 mod stream;

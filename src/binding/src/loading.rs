@@ -8,10 +8,13 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::options::LoadOptions;
 use local_inference_llama::model::Model;
+use napi::Env;
+use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 use tokio::sync::{Mutex, oneshot};
 
-use crate::error::{lost, to_js};
+use crate::error::{blocking, lost, promise, to_js};
+use crate::exit;
 use crate::model::NativeModel;
 use crate::numbers::{bytes, signed};
 
@@ -41,8 +44,8 @@ impl TryFrom<JsLoadOptions> for LoadOptions {
   }
 }
 
-#[napi]
-pub struct NativeLoading {
+/// What the loading thread and JavaScript share.
+struct Loading {
   progress: Arc<AtomicU32>,
   cancel: CancelToken,
   result: Mutex<Option<oneshot::Receiver<Result<Model>>>>,
@@ -56,53 +59,70 @@ pub fn load_model(path: String, options: JsLoadOptions) -> napi::Result<NativeLo
   let progress = Arc::new(AtomicU32::new(0));
   let cancel = CancelToken::new();
   let (sender, receiver) = oneshot::channel();
+  let work = exit::enter(&cancel).map_err(to_js)?;
   let (thread_progress, thread_cancel) = (Arc::clone(&progress), cancel.clone());
   std::thread::Builder::new()
     .name("model-loading".to_owned())
     .spawn(move || {
+      let _work = work;
       let report = |value: f32| thread_progress.store(value.to_bits(), Ordering::Relaxed);
       let outcome = crate::backend::start()
         .and_then(|_| Model::load(&PathBuf::from(path), &options, &report, &thread_cancel));
+      exit::arm();
       // Nobody waits any more: the model is freed here.
       let _ = sender.send(outcome);
     })
     .map_err(|error| {
       to_js(EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}")))
     })?;
-  Ok(NativeLoading { progress, cancel, result: Mutex::new(Some(receiver)) })
+  Ok(NativeLoading(Arc::new(Loading { progress, cancel, result: Mutex::new(Some(receiver)) })))
 }
+
+#[napi]
+pub struct NativeLoading(Arc<Loading>);
 
 #[napi]
 impl NativeLoading {
   /// 0 to 1.
   #[napi]
   pub fn progress(&self) -> f64 {
-    f64::from(f32::from_bits(self.progress.load(Ordering::Relaxed)))
+    f64::from(f32::from_bits(self.0.progress.load(Ordering::Relaxed)))
   }
 
   /// Stops the load; the result rejects with CANCELLED.
   #[napi]
   pub fn cancel(&self) {
-    self.cancel.cancel();
+    self.0.cancel.cancel();
   }
 
   /// The model. Can be taken once.
   #[napi]
-  pub async fn result(&self) -> napi::Result<NativeModel> {
+  pub fn result<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeModel>> {
+    let loading = Arc::clone(&self.0);
+    promise(env, async move { loading.result().await })
+  }
+}
+
+impl Loading {
+  async fn result(&self) -> napi::Result<NativeModel> {
     let receiver = self.result.lock().await.take();
     let taken = || to_js(EngineError::new(ErrorCode::InvalidInput, "the result has already been taken"));
     let outcome = receiver.ok_or_else(taken)?.await;
     let model = outcome.unwrap_or_else(|_| Err(lost())).map_err(to_js)?;
     if self.cancel.is_cancelled() {
-      // It came too late to stop the load: freeing a model takes a while, so not on this thread.
-      drop(tokio::task::spawn_blocking(move || drop(model)));
+      // It came too late to stop the load.
+      blocking(move || {
+        drop(model);
+        Ok(())
+      })
+      .await?;
       return Err(to_js(EngineError::new(ErrorCode::Cancelled, "loading was cancelled")));
     }
     Ok(NativeModel::new(model))
   }
 }
 
-impl Drop for NativeLoading {
+impl Drop for Loading {
   fn drop(&mut self) {
     self.cancel.cancel();
   }

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use local_inference_core::error::EngineError;
+use local_inference_core::options::GenerateOptions;
 use local_inference_llama::embedder::Embedder;
 use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
-use napi::bindgen_prelude::Uint32Array;
+use napi::Env;
+use napi::bindgen_prelude::{PromiseRaw, ToNapiValue, Uint32Array};
 use napi_derive::napi;
 
 use crate::chat::{ChatInput, RenderedChat};
 use crate::children::{Shared, Worker};
+use crate::constraint::ConstraintInput;
 use crate::context::{ContextOptions, NativeContext};
 use crate::embedder::{EmbedderOptions, NativeEmbedder};
-use crate::error::{blocking, to_js};
+use crate::error::{blocking_promise, to_js};
+use crate::exit;
 use crate::header::ModelHeader;
 use crate::numbers::count;
 
@@ -33,12 +37,14 @@ impl NativeModel {
     Self { shared: Shared::new(model) }
   }
 
-  async fn with<T: Send + 'static>(
+  /// A promise for work with the model; it rejects when the model is closed.
+  fn with<'env, T: ToNapiValue + Send + 'static>(
     &self,
+    env: &'env Env,
     work: impl FnOnce(Model) -> Result<T, EngineError> + Send + 'static,
-  ) -> napi::Result<T> {
-    let model = self.shared.model().map_err(to_js)?;
-    blocking(move || work(model)).await
+  ) -> napi::Result<PromiseRaw<'env, T>> {
+    let model = self.shared.model();
+    blocking_promise(env, move || work(model?))
   }
 }
 
@@ -50,70 +56,108 @@ impl NativeModel {
   }
 
   #[napi]
-  pub async fn tokenize(&self, text: String, options: TokenizeOptions) -> napi::Result<Uint32Array> {
-    let (special, bos) = (options.special.unwrap_or(false), options.bos.unwrap_or(false));
-    let tokens = self.with(move |model| model.tokenize(&text, bos, special)).await?;
-    Ok(Uint32Array::new(tokens.into_iter().map(i32::cast_unsigned).collect()))
+  pub fn tokenize<'env>(
+    &self,
+    env: &'env Env,
+    text: String,
+    options: TokenizeOptions,
+  ) -> napi::Result<PromiseRaw<'env, Uint32Array>> {
+    self.with(env, move |model| {
+      let tokens = options.tokenize(&model, &text)?;
+      Ok(Uint32Array::new(tokens.into_iter().map(i32::cast_unsigned).collect()))
+    })
   }
 
   #[napi]
-  pub async fn detokenize(&self, tokens: Uint32Array, options: TokenizeOptions) -> napi::Result<String> {
+  pub fn detokenize<'env>(
+    &self,
+    env: &'env Env,
+    tokens: Uint32Array,
+    options: TokenizeOptions,
+  ) -> napi::Result<PromiseRaw<'env, String>> {
     let tokens: Vec<i32> = tokens.iter().map(|token| token.cast_signed()).collect();
-    let special = options.special.unwrap_or(false);
-    self.with(move |model| model.detokenize(&tokens, special)).await
+    self.with(env, move |model| model.detokenize(&tokens, options.special.unwrap_or(false)))
   }
 
   #[napi]
-  pub async fn count_tokens(&self, text: String, options: TokenizeOptions) -> napi::Result<f64> {
-    let (special, bos) = (options.special.unwrap_or(false), options.bos.unwrap_or(false));
-    let tokens = self.with(move |model| Ok(model.tokenize(&text, bos, special)?.len())).await?;
-    Ok(count(tokens))
+  pub fn count_tokens<'env>(
+    &self,
+    env: &'env Env,
+    text: String,
+    options: TokenizeOptions,
+  ) -> napi::Result<PromiseRaw<'env, f64>> {
+    self.with(env, move |model| Ok(count(options.tokenize(&model, &text)?.len())))
   }
 
   /// Renders a conversation with the model's chat template.
   #[napi]
-  pub async fn render_chat(&self, input: ChatInput) -> napi::Result<RenderedChat> {
-    let rendered = self
-      .with(move |model| {
-        let template = model.chat_template(input.template.as_deref())?;
-        template.render(&input.into())
-      })
-      .await?;
-    Ok(rendered.into())
+  pub fn render_chat<'env>(
+    &self,
+    env: &'env Env,
+    input: ChatInput,
+  ) -> napi::Result<PromiseRaw<'env, RenderedChat>> {
+    self.with(env, move |model| {
+      let template = model.chat_template(input.template.as_deref())?;
+      let rendered = template.render(&input.into())?;
+      exit::arm();
+      Ok(rendered.into())
+    })
+  }
+
+  /// Compiles a constraint, so that the first request finds it ready. Resolves to what of a schema it does not enforce.
+  #[napi]
+  pub fn compile_constraint<'env>(
+    &self,
+    env: &'env Env,
+    constraint: ConstraintInput,
+  ) -> napi::Result<PromiseRaw<'env, Vec<String>>> {
+    self.with(env, move |model| {
+      let constraint = Some(constraint.try_into()?);
+      model.prepare(&GenerateOptions { constraint, ..GenerateOptions::default() })
+    })
   }
 
   #[napi]
-  pub async fn open_context(&self, options: ContextOptions) -> napi::Result<NativeContext> {
-    let options = options.try_into()?;
+  pub fn open_context<'env>(
+    &self,
+    env: &'env Env,
+    options: ContextOptions,
+  ) -> napi::Result<PromiseRaw<'env, NativeContext>> {
     let shared = Arc::clone(&self.shared);
-    let open = move |model: Model| {
-      let session = Session::open(&model, &options)?;
+    self.with(env, move |model| {
+      let session = Session::open(&model, &options.try_into()?)?;
       let handle = shared.adopt(Worker::Session(session.clone()))?;
       Ok(NativeContext::new(session, handle, model.header().context_length))
-    };
-    self.with(open).await
+    })
   }
 
   #[napi]
-  pub async fn open_embedder(&self, options: EmbedderOptions) -> napi::Result<NativeEmbedder> {
-    let options = options.try_into()?;
+  pub fn open_embedder<'env>(
+    &self,
+    env: &'env Env,
+    options: EmbedderOptions,
+  ) -> napi::Result<PromiseRaw<'env, NativeEmbedder>> {
     let shared = Arc::clone(&self.shared);
-    let open = move |model: Model| {
-      let embedder = Embedder::open(&model, &options)?;
+    self.with(env, move |model| {
+      let embedder = Embedder::open(&model, &options.try_into()?)?;
       let handle = shared.adopt(Worker::Embedder(embedder.clone()))?;
       Ok(NativeEmbedder::new(embedder, handle))
-    };
-    self.with(open).await
+    })
   }
 
   /// Closes the model's contexts and embedders and frees the weights. Idempotent.
-  #[napi]
-  pub async fn close(&self) -> napi::Result<()> {
+  #[napi(ts_return_type = "Promise<void>")]
+  pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
     let shared = Arc::clone(&self.shared);
-    blocking(move || {
+    blocking_promise(env, move || {
       shared.close();
       Ok(())
     })
-    .await
+  }
+}
+
+impl TokenizeOptions {
+  fn tokenize(&self, model: &Model, text: &str) -> Result<Vec<i32>, EngineError> {
+    model.tokenize(text, self.bos.unwrap_or(false), self.special.unwrap_or(false))
   }
 }

@@ -41,6 +41,11 @@ pub(crate) fn bytes(name: &str, value: Option<f64>) -> Result<Option<u64>> {
   Ok(check(name, value, 0.0, MAX_SAFE_INTEGER)?.map(|number| number as u64))
 }
 
+/// A time in whole milliseconds.
+pub(crate) fn duration(name: &str, value: Option<f64>) -> Result<Option<Duration>> {
+  Ok(bytes(name, value)?.map(Duration::from_millis))
+}
+
 fn check(name: &str, value: Option<f64>, low: f64, high: f64) -> Result<Option<f64>> {
   match value {
     Some(number) if number.fract() != 0.0 || !(low..=high).contains(&number) => Err(EngineError::new(

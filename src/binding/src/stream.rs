@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{Logprob, TokenLogprobs};
+use local_inference_core::error::Result;
 use local_inference_core::generate::{self, Event, FinishReason, Finished, Piece};
 use local_inference_core::stats;
 use local_inference_llama::session::Session;
+use napi::Env;
+use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::children::Handle;
 use crate::error::to_js;
+use crate::exit::{self, Work};
 use crate::numbers::{count, milliseconds};
 
 /// Pieces that wait for JavaScript before decoding pauses.
@@ -40,8 +45,13 @@ pub struct Usage {
   pub cached_prompt_tokens: f64,
   pub completion_tokens: f64,
   pub reasoning_tokens: f64,
+  pub forced_tokens: f64,
+  pub refused_tokens: f64,
   pub drafted_tokens: f64,
   pub accepted_tokens: f64,
+  pub draft_windows: Vec<u32>,
+  pub plain_tokens_per_second: f64,
+  pub speculative_speed_up: f64,
   pub queue_ms: f64,
   pub prefill_ms: f64,
   pub time_to_first_token_ms: f64,
@@ -49,6 +59,7 @@ pub struct Usage {
   pub prefill_tokens_per_second: f64,
   pub decode_tokens_per_second: f64,
   pub seed: u32,
+  pub state_ignored: Option<String>,
 }
 
 #[allow(clippy::struct_field_names, reason = "the names JavaScript sees")]
@@ -73,6 +84,8 @@ pub struct Chunk {
 pub(crate) struct Sink {
   events: UnboundedSender<Event>,
   waiting: Arc<AtomicUsize>,
+  /// Kept until the request has ended.
+  _work: Work,
 }
 
 impl generate::Sink for Sink {
@@ -87,30 +100,64 @@ impl generate::Sink for Sink {
   }
 }
 
-#[napi]
-pub struct NativeStream {
-  events: Mutex<Option<UnboundedReceiver<Event>>>,
+/// The consumer's end.
+struct Source {
+  events: Arc<Mutex<Option<UnboundedReceiver<Event>>>>,
   waiting: Arc<AtomicUsize>,
   cancel: CancelToken,
   session: Session,
   handle: Arc<Handle>,
 }
 
+#[napi]
+pub struct NativeStream(Arc<Source>);
+
 /// Both ends of a request's event channel.
-pub(crate) fn channel(handle: Arc<Handle>, session: Session, cancel: CancelToken) -> (Sink, NativeStream) {
+pub(crate) fn channel(
+  handle: Arc<Handle>,
+  session: Session,
+  cancel: CancelToken,
+) -> Result<(Sink, NativeStream)> {
+  let work = exit::enter(&cancel)?;
   let (sender, receiver) = unbounded_channel();
   let waiting = Arc::new(AtomicUsize::new(0));
-  let sink = Sink { events: sender, waiting: Arc::clone(&waiting) };
-  (sink, NativeStream { events: Mutex::new(Some(receiver)), waiting, cancel, session, handle })
+  let sink = Sink { events: sender, waiting: Arc::clone(&waiting), _work: work };
+  let events = Arc::new(Mutex::new(Some(receiver)));
+  let source = Source { events, waiting, cancel, session, handle };
+  Ok((sink, NativeStream(Arc::new(source))))
 }
 
 #[napi]
 impl NativeStream {
   /// Everything generated since the last call; the last chunk carries `done`, after it comes null.
+  #[napi(ts_return_type = "Promise<Chunk | null>")]
+  pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<Chunk>>> {
+    let source = Arc::clone(&self.0);
+    let mut turn = Box::pin(Arc::clone(&source.events).lock_owned());
+    // Takes its place in the queue now: workers start several reads in any order.
+    let first = turn.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    let read = async move {
+      let mut events = match first {
+        Poll::Ready(events) => events,
+        Poll::Pending => turn.await,
+      };
+      let chunk = source.next(&mut events).await;
+      Ok((chunk, events))
+    };
+    // The next read gets its turn when this one is settled, so that they also settle in order.
+    env.spawn_future_with_callback(read, |_, (chunk, _events)| chunk)
+  }
+
+  /// Stops the generation within one micro-batch; the stream then ends with finish reason `cancelled`.
   #[napi]
-  pub async fn next(&self) -> napi::Result<Option<Chunk>> {
-    let mut guard = self.events.lock().await;
-    let Some(events) = guard.as_mut() else { return Ok(None) };
+  pub fn cancel(&self) {
+    self.0.cancel();
+  }
+}
+
+impl Source {
+  async fn next(&self, source: &mut Option<UnboundedReceiver<Event>>) -> napi::Result<Option<Chunk>> {
+    let Some(events) = source else { return Ok(None) };
     let mut piece = Piece::default();
     let lost = || to_js(self.handle.lost("context"));
     let mut next = events.recv().await.ok_or_else(lost);
@@ -120,15 +167,15 @@ impl NativeStream {
         // After a cancel nobody wants what was still on its way.
         Ok(Event::Piece(_)) => piece = Piece::default(),
         Ok(Event::Done(finished)) => {
-          *guard = None;
+          *source = None;
           return Ok(Some(self.chunk(piece, Some(finished))));
         }
         Ok(Event::Failed(error)) => {
-          *guard = None;
+          *source = None;
           return Err(to_js(error));
         }
         Err(error) => {
-          *guard = None;
+          *source = None;
           return Err(error);
         }
       }
@@ -141,15 +188,11 @@ impl NativeStream {
     }
   }
 
-  /// Stops the generation within one micro-batch; the stream then ends with finish reason `cancelled`.
-  #[napi]
-  pub fn cancel(&self) {
+  fn cancel(&self) {
     self.cancel.cancel();
     self.session.wake();
   }
-}
 
-impl NativeStream {
   fn consumed(&self) {
     if self.waiting.fetch_sub(1, Ordering::AcqRel) == BACKLOG {
       self.session.wake();
@@ -190,7 +233,8 @@ impl NativeStream {
   }
 }
 
-impl Drop for NativeStream {
+impl Drop for Source {
+  /// Nobody reads any more: neither JavaScript nor a pending read holds on to the stream.
   fn drop(&mut self) {
     self.cancel();
   }
@@ -220,13 +264,18 @@ impl From<Finished> for Finish {
 
 impl From<stats::Usage> for Usage {
   fn from(usage: stats::Usage) -> Self {
+    let speed_up = usage.speed_up();
     Self {
       prompt_tokens: count(usage.prompt_tokens),
       cached_prompt_tokens: count(usage.cached_prompt_tokens),
       completion_tokens: count(usage.completion_tokens),
       reasoning_tokens: count(usage.reasoning_tokens),
+      forced_tokens: count(usage.forced_tokens),
+      refused_tokens: count(usage.refused_tokens),
       drafted_tokens: count(usage.drafted_tokens),
       accepted_tokens: count(usage.accepted_tokens),
+      plain_tokens_per_second: usage.plain_rate,
+      speculative_speed_up: speed_up,
       queue_ms: milliseconds(usage.queue),
       prefill_ms: milliseconds(usage.prefill),
       time_to_first_token_ms: milliseconds(usage.time_to_first_token),
@@ -234,6 +283,8 @@ impl From<stats::Usage> for Usage {
       prefill_tokens_per_second: usage.prefill_rate(),
       decode_tokens_per_second: usage.decode_rate(),
       seed: usage.seed,
+      draft_windows: usage.draft_windows,
+      state_ignored: usage.state_ignored,
     }
   }
 }

@@ -1,7 +1,9 @@
 //! What the scheduler needs from a model: implemented over llama.cpp, faked in tests.
 
 use crate::error::Result;
+use crate::grammar::{Constraint, TokenMask};
 use crate::options::GenerateOptions;
+use crate::speculate::Kind;
 
 /// Index of a token in the vocabulary.
 pub type Token = i32;
@@ -58,6 +60,38 @@ pub struct Sampled {
   pub logprobs: Option<TokenLogprobs>,
 }
 
+/// A wish for drafted tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct DraftRequest<'a> {
+  /// The sequence that they are for.
+  pub sequence: SequenceId,
+  /// Its tokens; the last one is not evaluated yet.
+  pub history: &'a [Token],
+  /// Most tokens to draft, at least 1.
+  pub most: usize,
+}
+
+/// How far a restored snapshot can be cut back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+  /// To any position: attention over the whole sequence.
+  #[default]
+  Any,
+  /// By at most this many positions: 1 with sliding-window attention, 0 with recurrent state.
+  Back(usize),
+}
+
+impl Reach {
+  /// How many of `stored` tokens serve a prompt that shares the first `shared` of them and may use `limit` of its own.
+  pub fn usable(self, stored: usize, shared: usize, limit: usize) -> usize {
+    let wanted = shared.min(limit);
+    match self {
+      Self::Back(most) if stored - wanted > most => 0,
+      _ => wanted,
+    }
+  }
+}
+
 /// A context of a model that can evaluate and sample several sequences.
 pub trait Decoder {
   /// State of one request's sampling: chain, grammar, random generator, history.
@@ -82,11 +116,33 @@ pub trait Decoder {
   /// With `ban_end` no end-of-generation token is chosen.
   fn sample(&mut self, sampler: &mut Self::Sampler, row: usize, ban_end: bool) -> Result<Sampled>;
 
+  /// Number of tokens in the vocabulary.
+  fn vocabulary_size(&self) -> usize;
+
+  /// The constraint that the options ask for, at its beginning. Fails on a grammar that does not parse.
+  fn constraint(&self, options: &GenerateOptions) -> Result<Option<Box<dyn Constraint>>>;
+
+  /// As `sample`, among the tokens of `mask` if there is one, and without telling the sampler: `accept` does. May be
+  /// called again for the same row, with a mask.
+  fn propose(
+    &mut self,
+    sampler: &mut Self::Sampler,
+    row: usize,
+    ban_end: bool,
+    mask: Option<&TokenMask>,
+  ) -> Result<Sampled>;
+
+  /// Tells the sampler of a token that was proposed, or that a constraint determined.
+  fn accept(&mut self, sampler: &mut Self::Sampler, token: Token) -> Result<()>;
+
   /// Appends the text bytes of `token` to `out`; control tokens have none unless the request preserves them.
   fn piece(&self, sampler: &Self::Sampler, token: Token, out: &mut Vec<u8>);
 
   /// Whether `token` ends a generation.
   fn is_end(&self, token: Token) -> bool;
+
+  /// Whether [`rewind`](Self::rewind) to `from` would succeed.
+  fn can_rewind(&self, sequence: SequenceId, from: usize) -> bool;
 
   /// Removes the positions from `from` on. False, with nothing changed, when the memory cannot go back that far.
   fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool;
@@ -96,4 +152,46 @@ pub trait Decoder {
 
   /// Number of positions of `sequence` in the KV cache.
   fn length(&self, sequence: SequenceId) -> usize;
+
+  /// Gives the empty sequence `to` the first `length` positions of `from`, sharing their cells where the memory can.
+  /// Allowed where a rewind of `from` to `length` is. False, with `to` empty, when it cannot be done.
+  fn copy(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool;
+
+  /// How far a restored snapshot can be cut back.
+  fn reach(&self) -> Reach;
+
+  /// A copy of the sequence outside the context; `None` when there is no memory for it.
+  fn snapshot(&mut self, sequence: SequenceId) -> Option<Vec<u8>>;
+
+  /// Replaces the sequence by a snapshot of this or an equal context. False, with the sequence empty, when it does not
+  /// fit.
+  fn restore(&mut self, sequence: SequenceId, state: &[u8]) -> bool;
+
+  /// Whether [`shift`](Self::shift) is possible at all.
+  fn can_shift(&self) -> bool;
+
+  /// Removes the `discard` positions after the first `keep` and moves the later ones forward. Only for cells that the
+  /// sequence shares with no other. False, with nothing changed, when the memory cannot.
+  fn shift(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool;
+
+  /// What this decoder drafts with.
+  fn drafter(&self) -> Option<Kind> {
+    None
+  }
+
+  /// A request begins in `sequence`: its drafts depend on it alone.
+  fn begin_drafts(&mut self, sequence: SequenceId) {
+    let _ = sequence;
+  }
+
+  /// The newest token of `sequence` was sampled after row `row` of the last batch; `evaluated` tokens come before it.
+  fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
+    let _ = (sequence, row, evaluated);
+  }
+
+  /// Proposes tokens that may follow each history, at most as many as asked for. None is always a right answer: a draft
+  /// that cannot be made is no failure.
+  fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {
+    vec![Vec::new(); requests.len()]
+  }
 }

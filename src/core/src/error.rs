@@ -46,6 +46,10 @@ error_codes! {
   BackendUnavailable = "BACKEND_UNAVAILABLE",
   /// The model, context or embedder was closed.
   Closed = "CLOSED",
+  /// Too many requests wait for the context.
+  QueueFull = "QUEUE_FULL",
+  /// The request waited longer than it may for the context.
+  QueueTimeout = "QUEUE_TIMEOUT",
   /// llama.cpp reported a failure while evaluating tokens.
   DecodeFailed = "DECODE_FAILED",
   /// A broken invariant: a bug of this library.

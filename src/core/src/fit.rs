@@ -1,12 +1,14 @@
 //! What fits in memory: size of the KV cache and of the compute buffers, and the largest context that leaves headroom.
 
+mod assess;
 mod compute;
 mod geometry;
 mod kv_type;
 mod plan;
 
-pub use compute::{ComputeShape, compute_bytes};
-pub use geometry::{KvGeometry, LayerCache};
+pub use assess::{Assessment, assess};
+pub use compute::{ComputeBatch, ComputeShape, compute_bytes};
+pub use geometry::{CacheKind, KvGeometry, LayerCache, Windows};
 pub use kv_type::KvType;
 pub use plan::{FitInput, FitPlan, plan};
 

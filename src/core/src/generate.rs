@@ -1,11 +1,17 @@
 //! One request's life: prompt tokens in, text pieces out, and the rules that end it.
 
+mod constrained;
+mod limits;
+
 use crate::cancel::CancelToken;
 use crate::decoder::{Decoder, Token, TokenLogprobs};
-use crate::error::{EngineError, ErrorCode, Result};
-use crate::options::GenerateOptions;
+use crate::error::{EngineError, Result};
+use crate::grammar::Guard;
+use crate::options::{ContextFull, GenerateOptions};
 use crate::stats::{Stopwatch, Usage};
 use crate::text::{TextDelta, TextPipeline};
+pub(crate) use constrained::guard;
+pub(crate) use limits::{check_request, context_full};
 
 /// What to generate.
 #[derive(Debug)]
@@ -42,6 +48,16 @@ pub struct Piece {
   pub tokens: u32,
   /// One entry a token when asked for.
   pub logprobs: Vec<TokenLogprobs>,
+}
+
+impl Piece {
+  /// Adds what comes after it.
+  pub(crate) fn append(&mut self, next: Self) {
+    self.text += &next.text;
+    self.reasoning += &next.reasoning;
+    self.tokens += next.tokens;
+    self.logprobs.extend(next.logprobs);
+  }
 }
 
 /// The last word of a request.
@@ -91,6 +107,13 @@ pub(crate) struct Generation<S> {
   usage: Usage,
   clock: Stopwatch,
   bytes: Vec<u8>,
+  guard: Option<Guard>,
+  /// What was taken before the first token was sampled.
+  lead: Piece,
+  /// The rest of what ends the part that the model wanted to end.
+  ending: Vec<Token>,
+  /// Tokens left at which it is looked at next whether what is open can still be closed.
+  close_check: usize,
 }
 
 /// What one sampled token led to.
@@ -99,16 +122,32 @@ pub(crate) struct Step {
   pub(crate) piece: Piece,
   /// Set when the generation ends with it.
   pub(crate) finish: Option<FinishReason>,
+  /// Nothing ends it, but the context has no room for the token.
+  pub(crate) full: bool,
+}
+
+/// What is known of a request when it starts.
+pub(crate) struct Start {
+  /// Prompt tokens that need no evaluation.
+  pub(crate) cached: usize,
+  /// Seed in use.
+  pub(crate) seed: u32,
+  /// Running since the submission.
+  pub(crate) clock: Stopwatch,
+  /// Why the stored state of its conversation was not used.
+  pub(crate) state_ignored: Option<String>,
 }
 
 impl<S> Generation<S> {
   /// A generation whose first `cached` prompt tokens need no evaluation.
-  pub(crate) fn new(request: Request, sampler: S, cached: usize, seed: u32, mut clock: Stopwatch) -> Self {
+  pub(crate) fn new(request: Request, sampler: S, start: Start) -> Self {
+    let Start { cached, seed, mut clock, state_ignored } = start;
     clock.start();
     let Request { prompt, options, cancel } = request;
+    let prompt_tokens = prompt.len();
     Self {
       text: TextPipeline::new(options.text.clone()),
-      usage: Usage { prompt_tokens: prompt.len(), cached_prompt_tokens: cached, seed, ..Usage::default() },
+      usage: Usage { prompt_tokens, cached_prompt_tokens: cached, seed, state_ignored, ..Usage::default() },
       options,
       cancel,
       history: prompt,
@@ -116,14 +155,33 @@ impl<S> Generation<S> {
       stop: None,
       clock,
       bytes: Vec::new(),
+      guard: None,
+      lead: Piece::default(),
+      ending: Vec::new(),
+      close_check: usize::MAX,
     }
   }
 
   /// The KV cache holds only `kept` tokens of the history: prompt tokens that are evaluated again were not cached.
   pub(crate) fn lose_cache(&mut self, kept: usize) {
-    if self.usage.completion_tokens == 0 {
+    if !self.answers() {
       self.usage.cached_prompt_tokens = self.usage.cached_prompt_tokens.min(kept);
     }
+  }
+
+  /// The KV cache gave `found` tokens of a prompt of which nothing was evaluated yet.
+  pub(crate) fn gain_cache(&mut self, found: usize) {
+    self.usage.cached_prompt_tokens = found.min(self.usage.prompt_tokens);
+  }
+
+  /// Whether a token was sampled: the request is a stream, no longer a prefill.
+  pub(crate) fn answers(&self) -> bool {
+    self.usage.completion_tokens > self.usage.forced_tokens
+  }
+
+  /// Forgets `discard` tokens after the first `keep`.
+  pub(crate) fn forget(&mut self, keep: usize, discard: usize) {
+    self.history.drain(keep..keep + discard);
   }
 
   /// Samples after row `row` of the last batch, which held the end of the history, and applies every rule that can end
@@ -132,25 +190,47 @@ impl<S> Generation<S> {
     let evaluated = self.history.len();
     let min_tokens = self.options.min_tokens as usize;
     let ban_end = self.options.ignore_eos || self.usage.completion_tokens < min_tokens;
-    let sampled = decoder.sample(&mut self.sampler, row, ban_end)?;
+    let sampled = match &self.guard {
+      None => decoder.sample(&mut self.sampler, row, ban_end)?,
+      Some(_) => self.choose(decoder, row, ban_end)?,
+    };
     self.clock.token();
     self.usage.completion_tokens += 1;
     self.history.push(sampled.token);
 
-    self.text.set_stops_enabled(self.usage.completion_tokens > min_tokens);
+    let may_stop = self.usage.completion_tokens > min_tokens && self.may_stop();
+    self.text.set_stops_enabled(may_stop);
     let ended = decoder.is_end(sampled.token);
     let delta = self.read(decoder, sampled.token, ended);
     let finish = if delta.stop.is_some() || ended {
       Some(FinishReason::Stop)
     } else if self.options.max_tokens.is_some_and(|limit| self.usage.completion_tokens >= limit as usize) {
       Some(FinishReason::Length)
-    } else if evaluated >= decoder.context_size() {
+    } else if evaluated >= decoder.context_size() && self.options.queue.context_full == ContextFull::Stop {
       Some(FinishReason::Context)
     } else {
       None
     };
     let piece = Piece { tokens: 1, logprobs: sampled.logprobs.into_iter().collect(), ..self.piece(delta) };
-    Ok(Step { piece, finish })
+    let mut step = self.follow(decoder, Step { piece, finish, full: false })?;
+    step.full = step.finish.is_none() && self.history.len() > decoder.context_size();
+    Ok(step)
+  }
+
+  /// A step drafted `drafted` tokens of which `accepted` were kept; a plain step takes `plain` seconds.
+  pub(crate) fn speculated(&mut self, drafted: usize, accepted: usize, plain: Option<f64>) {
+    self.usage.plain_rate = plain.map_or(0.0, |seconds| 1.0 / seconds);
+    // The first token comes with the prompt.
+    if self.usage.completion_tokens == 1 {
+      return;
+    }
+    self.usage.drafted_tokens += drafted;
+    self.usage.accepted_tokens += accepted;
+    if self.usage.draft_windows.len() <= drafted {
+      self.usage.draft_windows.resize(drafted + 1, 0);
+    }
+    self.usage.draft_windows[drafted] += 1;
+    self.usage.plain_rate = plain.map_or(0.0, |seconds| 1.0 / seconds);
   }
 
   /// Takes the text of `token` through the text stages and counts it when it belongs to a reasoning block.
@@ -185,22 +265,4 @@ impl<S> Generation<S> {
     self.clock.write(&mut self.usage);
     (piece, Finished { reason, stop, usage: self.usage })
   }
-}
-
-/// Rejects a prompt that cannot be decoded in a context of `context_size` tokens.
-pub(crate) fn check_prompt(prompt: &[Token], context_size: usize) -> Result<()> {
-  if prompt.is_empty() {
-    return Err(EngineError::new(ErrorCode::InvalidInput, "the prompt is empty: give at least one token"));
-  }
-  if prompt.len() >= context_size {
-    return Err(EngineError::new(
-      ErrorCode::ContextOverflow,
-      format!(
-        "the prompt has {} tokens, but the context holds {context_size} and needs room for at least one more: \
-         shorten the prompt or open a larger context",
-        prompt.len()
-      ),
-    ));
-  }
-  Ok(())
 }

@@ -1,15 +1,20 @@
 //! Facts about the machine, as far as this process may use it.
 
+mod accelerators;
 #[cfg(any(target_os = "linux", target_os = "android", test))]
 mod cgroup;
 #[cfg(any(target_os = "linux", target_os = "android", test))]
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+mod power;
 #[cfg(windows)]
 mod windows;
 
 use std::thread;
+
+pub use accelerators::{Accelerator, AcceleratorDevice, accelerators};
+pub use power::{PowerState, power_state};
 
 /// What the processor and the memory offer to this process. Limits of a container count.
 #[derive(Debug, Clone, PartialEq)]

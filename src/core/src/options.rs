@@ -3,16 +3,24 @@
 mod check;
 mod context;
 mod load;
+mod request;
 mod sampling;
+mod speculation;
 
-pub use context::{ContextOptions, FlashAttention, MAX_BATCH, MAX_CONTEXT, MAX_PARALLEL, MAX_THREADS};
+pub use context::{
+  ContextOptions, DEFAULT_PARALLEL, FlashAttention, MAX_BATCH, MAX_CONTEXT, MAX_PARALLEL, MAX_QUEUE,
+  MAX_THREADS,
+};
 pub use load::LoadOptions;
+pub use request::{ContextFull, Lane, MAX_CONVERSATION_BYTES, MAX_QUEUE_TIMEOUT, QueueOptions};
 pub use sampling::{
   Dry, MAX_BIAS, MAX_BREAKER_BYTES, MAX_BREAKERS, MAX_GRAMMAR_BYTES, MAX_WINDOW, Mirostat, SamplingOptions,
   Xtc,
 };
+pub use speculation::{SpeculationOptions, Speculative};
 
 use crate::error::Result;
+use crate::grammar::ConstraintOptions;
 use crate::text::TextOptions;
 
 /// Most strings in `stops` and in the end tags of reasoning.
@@ -35,6 +43,9 @@ pub struct GenerateOptions {
   pub sampling: SamplingOptions,
   /// Stops and reasoning tags. Default none.
   pub text: TextOptions,
+  /// What the answer must match. It outranks stops, `min_tokens` and `ignore_eos`: none of them keeps the answer from
+  /// matching. Default none.
+  pub constraint: Option<ConstraintOptions>,
   /// Alternatives to report for each token, 0 (the chosen token alone) to 20. Default `None`: no log-probabilities.
   pub logprobs: Option<u32>,
   /// Goes on past end-of-generation tokens. Default false.
@@ -42,6 +53,10 @@ pub struct GenerateOptions {
   /// Special tokens that appear in the text instead of being left out (tool-call markers of a template). At most 1,024
   /// of 1 to 1,024 bytes. Default none.
   pub preserved_tokens: Vec<String>,
+  /// Speculative decoding. Default as the context does.
+  pub speculative: Speculative,
+  /// Place in the queue and use of the KV cache.
+  pub queue: QueueOptions,
 }
 
 impl GenerateOptions {
@@ -67,6 +82,11 @@ impl GenerateOptions {
     }
     check::strings("preservedTokens", &self.preserved_tokens, MAX_PRESERVED_TOKENS, 1..=MAX_STOP_BYTES)?;
     check::without_nul("preservedTokens", &self.preserved_tokens)?;
+    if let Some(constraint) = &self.constraint {
+      constraint.validate()?;
+    }
+    self.queue.validate()?;
+    self.speculative.validate()?;
     self.sampling.validate(vocabulary_size)
   }
 }

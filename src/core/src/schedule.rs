@@ -1,36 +1,97 @@
-//! Which request is decoded next. One scheduler owns one context; requests wait in the order they came.
+//! Which request is decoded next. One scheduler owns one context.
+//!
+//! Every decode is at most one micro-batch: a token of each stream, then prefill. Waiting requests start by lane, then by
+//! age; a request that was overtaken often enough counts as one of the lane above, so that none starves. A background
+//! request gives its sequence to one of another lane and goes on from where it was.
 
+mod admit;
 mod batch;
+mod cells;
+mod finish;
+mod queue;
+mod reuse;
 mod room;
 mod slot;
+mod speculation;
 
-use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
-use crate::decoder::{BatchToken, Decoded, Decoder, Token};
+use crate::decoder::{BatchToken, Decoded, Decoder};
+use crate::durable::{Save, Stored};
 use crate::error::{EngineError, ErrorCode, Result};
-use crate::generate::{Event, FinishReason, Finished, Generation, Request, Sink, check_prompt};
-use crate::stats::{Stopwatch, Usage};
-use batch::Row;
+use crate::generate::{Event, Request, Sink};
+use crate::options::Lane;
+use crate::prefix::PrefixStore;
+use crate::speculate::Limits;
+use crate::stats::Metrics;
+pub use queue::PATIENCE;
+use queue::Queue;
 use slot::{Running, Slot};
+use speculation::Speculation;
 
 /// What a call of [`Scheduler::tick`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
   /// Tokens were decoded or requests ended: call again.
   Worked,
-  /// Every running request waits for its consumer: call again when one has read.
+  /// Every request that could run waits for its consumer: call again when one has read, or at the
+  /// [`deadline`](Scheduler::deadline).
   Blocked,
   /// Nothing to do until a request comes.
   Idle,
 }
 
-struct Waiting<K> {
-  request: Request,
-  sink: K,
-  order: u64,
-  clock: Stopwatch,
+/// How a scheduler is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+  /// Sequences of the decoder, at least 1; they share its context.
+  pub parallel: u32,
+  /// Most requests that wait in one lane; more are refused with `QUEUE_FULL`. Default 256.
+  pub queue_limit: usize,
+  /// Longest wait of requests that name none. Default `None`: no limit.
+  pub queue_timeout: Option<Duration>,
+  /// Most bytes of snapshots in memory. Default 0: none are made.
+  pub cache_bytes: usize,
+  /// Hands out a snapshot at the end of each request of a conversation. Default false.
+  pub durable: bool,
+  /// Limits of the drafts of a request. Default `None`: no speculation.
+  pub speculation: Option<Limits>,
+  /// Drafts from repetitions in the text where the decoder has no drafter. Default false.
+  pub ngram: bool,
+}
+
+impl Default for Settings {
+  fn default() -> Self {
+    Self {
+      parallel: 1,
+      queue_limit: 256,
+      queue_timeout: None,
+      cache_bytes: 0,
+      durable: false,
+      speculation: None,
+      ngram: false,
+    }
+  }
+}
+
+/// A request that comes in.
+pub struct Arrival<K> {
+  /// The request; its options are validated.
+  pub request: Request,
+  /// Where its events go.
+  pub sink: K,
+  /// What was found of its conversation.
+  pub stored: Stored,
+}
+
+impl<K> Arrival<K> {
+  /// A request without a stored conversation.
+  pub fn new(request: Request, sink: K) -> Self {
+    Self { request, sink, stored: Stored::Nothing }
+  }
 }
 
 /// Runs requests over the sequences of one decoder.
@@ -39,43 +100,97 @@ struct Waiting<K> {
 /// tokens in the KV cache, so that a prompt that begins like an earlier one needs less evaluation.
 pub struct Scheduler<D: Decoder, K: Sink> {
   decoder: D,
-  waiting: VecDeque<Waiting<K>>,
+  queue: Queue<K>,
+  /// Requests that gave their sequence away.
+  parked: Vec<Running<D::Sampler, K>>,
   slots: Vec<Slot<D::Sampler, K>>,
   batch: Vec<BatchToken>,
-  submitted: u64,
+  store: PrefixStore,
+  durable: bool,
+  saves: Vec<Save>,
+  lost: Vec<Arc<str>>,
   /// Shares of batches that were given out.
   turns: u64,
+  counters: Metrics,
+  speculation: Speculation,
 }
 
 impl<D: Decoder, K: Sink> Scheduler<D, K> {
   /// A scheduler over sequences 0 to `parallel` - 1 of `decoder`, which share its context.
-  pub fn new(decoder: D, parallel: u32) -> Self {
-    let slots = (0..parallel.max(1)).map(|sequence| Slot::new(sequence.cast_signed())).collect();
-    Self { decoder, waiting: VecDeque::new(), slots, batch: Vec::new(), submitted: 0, turns: 0 }
+  pub fn new(decoder: D, settings: &Settings) -> Self {
+    let slots = (0..settings.parallel.max(1)).map(|sequence| Slot::new(sequence.cast_signed())).collect();
+    Self {
+      queue: Queue::new(settings, decoder.context_size(), decoder.can_shift()),
+      parked: Vec::new(),
+      slots,
+      batch: Vec::new(),
+      store: PrefixStore::new(settings.cache_bytes, decoder.reach()),
+      durable: settings.durable,
+      saves: Vec::new(),
+      lost: Vec::new(),
+      turns: 0,
+      counters: Metrics::default(),
+      speculation: Speculation::new(settings.speculation, settings.ngram),
+      decoder,
+    }
   }
 
-  /// Takes a request; its events go to `sink`.
+  /// Takes a request.
   ///
-  /// A prompt that cannot be decoded fails at once: `INVALID_INPUT` when it is empty, `CONTEXT_OVERFLOW` when the context
-  /// has no room for it and one more token.
-  pub fn submit(&mut self, request: Request, mut sink: K) {
-    if let Err(error) = check_prompt(&request.prompt, self.decoder.context_size()) {
-      return sink.send(Event::Failed(error));
-    }
-    self.submitted += 1;
-    let waiting = Waiting { request, sink, order: self.submitted, clock: Stopwatch::new() };
-    self.waiting.push_back(waiting);
+  /// What cannot run fails at once: `INVALID_INPUT` for an empty prompt, `CONTEXT_OVERFLOW` when the context has no room
+  /// for the prompt and one more token, `UNSUPPORTED` for a shift that the memory cannot do, `QUEUE_FULL`.
+  pub fn submit(&mut self, arrival: Arrival<K>) {
+    self.queue.submit(arrival);
   }
 
   /// Requests that have not ended.
   pub fn load(&self) -> usize {
-    self.waiting.len() + self.slots.iter().filter(|slot| slot.running.is_some()).count()
+    self.queue.waiting.len() + self.parked.len() + self.running()
+  }
+
+  fn running(&self) -> usize {
+    self.slots.iter().filter(|slot| slot.running.is_some()).count()
+  }
+
+  /// When a waiting request will have waited too long.
+  pub fn deadline(&self) -> Option<Instant> {
+    self.queue.deadline()
+  }
+
+  /// The numbers of this moment.
+  pub fn metrics(&self) -> Metrics {
+    Metrics {
+      running: self.running(),
+      waiting: Lane::ALL.map(|lane| self.queue.waiting_in(lane)),
+      paused: self.parked.len(),
+      context_used: cells::distinct(self.slots.iter().map(|slot| &slot.cells)),
+      context_size: self.decoder.context_size(),
+      cache_entries: self.store.len(),
+      cache_bytes: self.store.bytes(),
+      refused: self.queue.refused,
+      timed_out: self.queue.timed_out,
+      ..self.counters
+    }
+  }
+
+  /// Snapshots to be stored that were made since the last call.
+  pub fn take_saves(&mut self) -> Vec<Save> {
+    std::mem::take(&mut self.saves)
+  }
+
+  /// Conversations of which nothing is in memory any more, since the last call.
+  pub fn take_lost(&mut self) -> Vec<Arc<str>> {
+    self.lost.append(&mut self.store.take_lost());
+    std::mem::take(&mut self.lost)
   }
 
   /// Ends every request with `error`.
   pub fn fail_all(&mut self, error: &EngineError) {
-    for mut waiting in self.waiting.drain(..) {
+    for mut waiting in self.queue.waiting.drain(..) {
       waiting.sink.send(Event::Failed(error.clone()));
+    }
+    for mut parked in self.parked.drain(..) {
+      parked.sink.send(Event::Failed(error.clone()));
     }
     for slot in &mut self.slots {
       slot.fail(error);
@@ -84,11 +199,20 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
 
   /// Does one step: ends what was cancelled, starts what waits, decodes one batch, samples from it.
   pub fn tick(&mut self) -> Activity {
-    let mut worked = self.reap_cancelled();
+    self.tick_with(&mut || None)
+  }
+
+  /// As [`tick`](Self::tick), taking what `arrivals` gives; it is asked throughout the step, also while tokens are
+  /// decoded. A waiting request that was cancelled therefore ends at once.
+  pub fn tick_with(&mut self, arrivals: &mut dyn FnMut() -> Option<Arrival<K>>) -> Activity {
+    while let Some(arrival) = arrivals() {
+      self.queue.submit(arrival);
+    }
+    let mut worked = self.reap();
     worked |= self.admit();
     let ready = self.ready();
     let admitted = self.make_room(&ready);
-    let rows = self.fill_batch(&admitted);
+    let mut rows = self.fill_batch(&admitted);
     if self.batch.is_empty() {
       return match (worked, self.load()) {
         (true, _) => Activity::Worked,
@@ -96,8 +220,15 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         (false, _) => Activity::Blocked,
       };
     }
-    match self.decode() {
-      Ok(Decoded::Complete) => self.sample(&rows),
+    self.add_drafts(&mut rows);
+    let started = Instant::now();
+    let outcome = self.decode(arrivals);
+    self.timed(started.elapsed(), matches!(outcome, Ok(Decoded::Complete)));
+    match outcome {
+      Ok(Decoded::Complete) => {
+        self.checkpoint();
+        self.sample(&rows);
+      }
       Ok(Decoded::Interrupted) => {
         for slot in in_batch(&mut self.slots, &self.batch) {
           slot.resynchronise(&mut self.decoder);
@@ -106,89 +237,28 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       Err(error) => {
         for slot in in_batch(&mut self.slots, &self.batch) {
           slot.fail(&error);
-          slot.strip(&mut self.decoder);
+          slot.clear(&mut self.decoder);
         }
       }
     }
     Activity::Worked
   }
 
-  fn reap_cancelled(&mut self) -> bool {
-    let before = self.load();
-    self.waiting.retain_mut(|waiting| {
-      let cancelled = waiting.request.cancel.is_cancelled();
-      if cancelled {
-        let mut usage = Usage { prompt_tokens: waiting.request.prompt.len(), ..Usage::default() };
-        waiting.clock.write(&mut usage);
-        waiting.sink.send(Event::Done(Finished { reason: FinishReason::Cancelled, stop: None, usage }));
-      }
-      !cancelled
-    });
-    for slot in &mut self.slots {
-      if slot.running.as_ref().is_some_and(|running| running.generation.cancel.is_cancelled()) {
-        slot.end(FinishReason::Cancelled);
-      }
-    }
-    self.load() != before
-  }
-
-  fn admit(&mut self) -> bool {
-    let mut admitted = false;
-    while self.slots.iter().any(|slot| slot.running.is_none()) {
-      let Some(waiting) = self.waiting.pop_front() else { break };
-      self.start(waiting);
-      admitted = true;
-    }
-    admitted
-  }
-
-  fn start(&mut self, mut waiting: Waiting<K>) {
-    let prompt = &waiting.request.prompt;
-    // A sampler that cannot be created must leave the slot as it is.
-    let sampler = match self.decoder.sampler(&waiting.request.options, prompt) {
-      Ok(sampler) => sampler,
-      Err(error) => return waiting.sink.send(Event::Failed(error)),
-    };
-    // Reversed, because of equals the last is taken: sequence 0 first.
-    let free = self.slots.iter_mut().rev().filter(|slot| slot.running.is_none());
-    let Some(slot) = free.max_by_key(|slot| suitability(slot, prompt)) else { return };
-    // The last prompt token is always evaluated: its logits choose the first new token.
-    let shared = common_prefix(&slot.cached, prompt).min(prompt.len() - 1);
-    slot.rewind(&mut self.decoder, shared);
-    let seed = self.decoder.seed(&sampler);
-    let generation = Generation::new(waiting.request, sampler, slot.cached.len(), seed, waiting.clock);
-    slot.running = Some(Running {
-      generation,
-      sink: waiting.sink,
-      order: waiting.order,
-      turn: self.turns,
-      resident: false,
-    });
-  }
-
   /// Decodes the batch; the cancel flag of any request in it interrupts.
-  fn decode(&mut self) -> Result<Decoded> {
+  fn decode(&mut self, arrivals: &mut dyn FnMut() -> Option<Arrival<K>>) -> Result<Decoded> {
     let cancels: Vec<_> = in_batch(&mut self.slots, &self.batch)
       .filter_map(|slot| slot.running.as_ref().map(|running| running.generation.cancel.clone()))
       .collect();
-    let interrupt = || cancels.iter().any(CancelToken::is_cancelled);
-    self.decoder.decode(&self.batch, &interrupt)
-  }
-
-  fn sample(&mut self, rows: &[Row]) {
-    for row in rows {
-      let slot = &mut self.slots[row.slot];
-      let Some(running) = slot.running.as_mut() else { continue };
-      match running.generation.step(&mut self.decoder, row.index) {
-        Ok(step) => {
-          running.sink.send(Event::Piece(step.piece));
-          if let Some(reason) = step.finish {
-            slot.end(reason);
-          }
-        }
-        Err(error) => slot.fail(&error),
+    let queue = RefCell::new((&mut self.queue, arrivals));
+    let interrupt = || {
+      let (queue, arrivals) = &mut *queue.borrow_mut();
+      while let Some(arrival) = arrivals() {
+        queue.submit(arrival);
       }
-    }
+      queue.reap();
+      cancels.iter().any(CancelToken::is_cancelled)
+    };
+    self.decoder.decode(&self.batch, &interrupt)
   }
 }
 
@@ -198,20 +268,6 @@ fn in_batch<'a, S, K>(
   batch: &'a [BatchToken],
 ) -> impl Iterator<Item = &'a mut Slot<S, K>> {
   slots.iter_mut().filter(|slot| batch.iter().any(|token| token.sequence == slot.sequence))
-}
-
-/// How well a free slot suits a prompt: by the tokens that need no evaluation, then by how long it was not used.
-///
-/// A short common beginning (every prompt has the same first token) is not worth another conversation's cache, so it
-/// counts only when it is half of the prompt or of what the slot holds.
-fn suitability<S, K>(slot: &Slot<S, K>, prompt: &[Token]) -> (usize, Reverse<u64>) {
-  let shared = common_prefix(&slot.cached, prompt);
-  let worthwhile = 2 * shared >= prompt.len().min(slot.cached.len());
-  (if worthwhile { shared } else { 0 }, Reverse(slot.used))
-}
-
-fn common_prefix(a: &[Token], b: &[Token]) -> usize {
-  a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
 /// The error that ends the requests of a context that is being closed.

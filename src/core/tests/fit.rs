@@ -7,7 +7,7 @@ mod gguf_writer;
 use gguf_writer::{Writer, llama};
 use local_inference_core::error::ErrorCode;
 use local_inference_core::fit::{
-  ComputeShape, FitInput, KvGeometry, KvType, LayerCache, compute_bytes, plan,
+  CacheKind, ComputeShape, FitInput, KvGeometry, KvType, LayerCache, Windows, assess, compute_bytes, plan,
 };
 use proptest::prelude::*;
 
@@ -22,7 +22,14 @@ fn input() -> FitInput {
     weights_loaded: false,
     training_context: 8192,
     geometry: KvGeometry { layers: vec![layer; 2], state_bytes: 0 },
-    compute: ComputeShape { vocabulary: 1000, embedding: 128, feed_forward: 512, heads: 2, query: 128 },
+    compute: ComputeShape {
+      vocabulary: 1000,
+      embedding: 128,
+      feed_forward: 512,
+      heads: 2,
+      query: 128,
+      ..ComputeShape::default()
+    },
     flash_attention: true,
     memory_available: 1024 * MIB,
     headroom: 64 * MIB,
@@ -31,6 +38,7 @@ fn input() -> FitInput {
     kv_v: None,
     sequences: 1,
     micro_batch: 64,
+    outputs: 1,
   }
 }
 
@@ -139,7 +147,8 @@ fn grouped_heads_share_keys_and_values() {
   let geometry = geometry(&llama());
   assert_eq!(geometry.layers.len(), 2);
   assert_eq!((geometry.layers[0].key_elements, geometry.layers[0].value_elements), (32, 32));
-  assert_eq!(geometry.bytes(512, 1, KvType::F16, KvType::F16, 512), 2 * 512 * 128);
+  let cache = CacheKind { k: KvType::F16, v: KvType::F16, windows: Windows::Full };
+  assert_eq!(geometry.bytes(512, 1, 512, cache), 2 * 512 * 128);
 }
 
 #[test]
@@ -219,7 +228,38 @@ fn layers_of_a_draft_head_own_no_cache() {
 #[test]
 fn compute_buffers_grow_with_the_vocabulary() {
   let header = llama().read().unwrap();
-  assert!(compute_bytes(&header, 512, 512, true).unwrap() >= 512 * 8 * 4);
+  assert!(compute_bytes(&header, 512, 512, 512, true).unwrap() >= 512 * 8 * 4);
+}
+
+#[test]
+fn windows_are_trimmed_only_when_they_do_not_fit_in_full() {
+  let mut sliding = FitInput { training_context: 65_536, ..input() };
+  sliding.geometry.layers[0].window = Some(512);
+  assert_eq!(plan(&sliding).unwrap().windows, Windows::Full);
+  let tight = FitInput { memory_available: 205 * MIB, ..sliding.clone() };
+  let trimmed = plan(&tight).unwrap();
+  assert_eq!((trimmed.windows, trimmed.context), (Windows::Trimmed, 65_536));
+  assert!(trimmed.reason.contains("sliding windows trimmed"), "{}", trimmed.reason);
+  assert!(trimmed.kv_bytes < plan(&sliding).unwrap().kv_bytes);
+}
+
+#[test]
+fn an_assessment_has_numbers_where_a_plan_refuses() {
+  let wanted = FitInput { requested_context: Some(8192), memory_available: 170 * MIB, ..input() };
+  let found = assess(&wanted).unwrap();
+  assert!(!found.fits && found.missing > 0 && found.largest_context > 0, "{found:?}");
+  assert_eq!(found.missing, found.needed - found.budget);
+  assert_eq!(found.plan.context, 8192);
+  let fitting = assess(&FitInput { requested_context: Some(found.largest_context), ..wanted }).unwrap();
+  assert!(fitting.fits && fitting.missing == 0, "{fitting:?}");
+}
+
+#[test]
+fn an_assessment_of_a_machine_without_room_is_not_an_error() {
+  let found = assess(&FitInput { memory_available: 0, ..input() }).unwrap();
+  assert_eq!((found.fits, found.largest_context, found.budget), (false, 0, 0));
+  let bad = FitInput { requested_context: Some(9000), ..input() };
+  assert_eq!(assess(&bad).unwrap_err().code(), ErrorCode::InvalidInput);
 }
 
 prop_compose! {

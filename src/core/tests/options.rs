@@ -181,7 +181,7 @@ fn context_options_are_checked() {
   assert_refused(context(|options| options.micro_batch_size = 0), &["microBatchSize", "0"]);
   assert_refused(context(|options| options.threads = Some(0)), &["threads", "between 1 and 512", "0"]);
   assert_refused(context(|options| options.threads = Some(513)), &["threads", "513"]);
-  assert_refused(context(|options| options.parallel = 0), &["parallel", "between 1 and 256", "0"]);
+  assert_refused(context(|options| options.parallel = Some(0)), &["parallel", "between 1 and 256", "0"]);
   assert_refused(context(|options| options.memory_headroom = Some(1 << 53)), &["memoryHeadroomBytes"]);
 }
 
@@ -190,7 +190,7 @@ fn a_context_has_a_token_for_each_sequence() {
   let with = |size| {
     context(|options| {
       options.context_size = Some(size);
-      options.parallel = 8;
+      options.parallel = Some(8);
     })
   };
   assert_refused(with(7), &["contextSize", "between 8", "7"]);

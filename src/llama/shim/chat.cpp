@@ -54,6 +54,16 @@ common_json to_json(const common_chat_params & params) {
   out["preserved_tokens"] = params.preserved_tokens;
   out["grammar"] = params.grammar;
   out["grammar_lazy"] = params.grammar_lazy;
+  out["format_number"] = int(params.format);
+  out["parser"] = params.parser;
+  common_json words = common_json::array();
+  common_json patterns = common_json::array();
+  for (const common_grammar_trigger & trigger : params.grammar_triggers) {
+    const bool word = trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_WORD || trigger.type == COMMON_GRAMMAR_TRIGGER_TYPE_TOKEN;
+    (word ? words : patterns).push_back(trigger.value);
+  }
+  out["trigger_words"] = words;
+  out["trigger_patterns"] = patterns;
   return out;
 }
 

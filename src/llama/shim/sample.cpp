@@ -76,6 +76,38 @@ bool chose(common_sampler * sampler) {
          std::isfinite(candidates->data[candidates->selected].logit);
 }
 
+void rule_out(float * logits, int32_t count, const uint32_t * mask, size_t words) {
+  for (int32_t token = 0; token < count; ++token) {
+    const size_t word = size_t(token) / 32;
+    if (word >= words || (mask[word] >> (token % 32) & 1) == 0) {
+      logits[token] = -INFINITY;
+    }
+  }
+}
+
+// LLAMA_TOKEN_NULL when no token is left to choose.
+llama_token choose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, const uint32_t * mask,
+                   size_t words) {
+  float * logits = llama_get_logits_ith(context, row);
+  if (logits == nullptr) {
+    throw std::runtime_error("the position has no logits");
+  }
+  if (ban_end) {
+    for (const llama_token token : sampler->ends) {
+      logits[token] = -INFINITY;
+    }
+  }
+  if (mask != nullptr) {
+    rule_out(logits, sampler->vocabulary, mask, words);
+  }
+  const llama_token likely = most_likely(logits, sampler->vocabulary);
+  if (sampler->plain_greedy || likely == LLAMA_TOKEN_NULL) {
+    return likely;
+  }
+  const llama_token token = common_sampler_sample(sampler->sampler.get(), context, row);
+  return chose(sampler->sampler.get()) ? token : llama_token(LLAMA_TOKEN_NULL);
+}
+
 } // namespace
 
 li_sampler * li_sampler_new(const llama_model * model, const li_sampling * sampling, li_error * error) {
@@ -117,26 +149,25 @@ void li_sampler_history(li_sampler * sampler, const llama_token * tokens, size_t
 
 llama_token li_sampler_sample(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, li_error * error) {
   return li::guard<llama_token>(error, LI_BAD_GRAMMAR, LLAMA_TOKEN_NULL, [&] {
-    float * logits = llama_get_logits_ith(context, row);
-    if (logits == nullptr) {
-      throw std::runtime_error("the position has no logits");
+    const llama_token token = choose(sampler, context, row, ban_end, nullptr, 0);
+    if (token != LLAMA_TOKEN_NULL && !sampler->plain_greedy) {
+      common_sampler_accept(sampler->sampler.get(), token, true);
     }
-    if (ban_end) {
-      for (const llama_token token : sampler->ends) {
-        logits[token] = -INFINITY;
-      }
-    }
-    if (sampler->plain_greedy) {
-      return most_likely(logits, sampler->vocabulary);
-    }
-    if (most_likely(logits, sampler->vocabulary) == LLAMA_TOKEN_NULL) {
-      return llama_token(LLAMA_TOKEN_NULL);
-    }
-    const llama_token token = common_sampler_sample(sampler->sampler.get(), context, row);
-    if (!chose(sampler->sampler.get())) {
-      return llama_token(LLAMA_TOKEN_NULL);
-    }
-    common_sampler_accept(sampler->sampler.get(), token, true);
     return token;
+  });
+}
+
+llama_token li_sampler_propose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, const uint32_t * mask,
+                               size_t words, li_error * error) {
+  return li::guard<llama_token>(error, LI_BAD_GRAMMAR, LLAMA_TOKEN_NULL,
+                                [&] { return choose(sampler, context, row, ban_end, mask, words); });
+}
+
+void li_sampler_accept(li_sampler * sampler, llama_token token, li_error * error) {
+  li::guard<int>(error, LI_FAILED, 0, [&] {
+    if (!sampler->plain_greedy) {
+      common_sampler_accept(sampler->sampler.get(), token, true);
+    }
+    return 0;
   });
 }

@@ -42,6 +42,13 @@ void li_chat_free(struct li_chat * chat);
 char * li_chat_render(const struct li_chat * chat, const char * input_json, struct li_error * error);
 void li_string_free(char * text);
 
+// parse.cpp: reads an answer of a rendered chat to a JSON object (content, reasoning, calls); free it with li_string_free.
+struct li_chat_parser;
+struct li_chat_parser * li_chat_parser_new(int32_t format, const char * generation_prompt, const char * parser,
+                                           struct li_error * error);
+void li_chat_parser_free(struct li_chat_parser * parser);
+char * li_chat_parser_parse(const struct li_chat_parser * parser, const char * text, bool partial, struct li_error * error);
+
 // sample.cpp
 struct li_sampling {
   uint32_t seed;
@@ -68,6 +75,11 @@ void li_sampler_history(struct li_sampler * sampler, const llama_token * tokens,
 // LLAMA_TOKEN_NULL without an error when no token is left to choose.
 llama_token li_sampler_sample(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
                               struct li_error * error);
+// As li_sampler_sample, but the sampler does not learn of the token: li_sampler_accept tells it. With a mask (one bit a
+// token, `words` words) the other tokens are ruled out, in the context's logits.
+llama_token li_sampler_propose(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
+                               const uint32_t * mask, size_t words, struct li_error * error);
+void li_sampler_accept(struct li_sampler * sampler, llama_token token, struct li_error * error);
 
 // decode.cpp: the result of llama_decode; an exception is LI_DECODE_THREW with the reason in `error`.
 enum { LI_DECODE_THREW = -1000 };

@@ -1,6 +1,6 @@
 //! Chat templates, rendered by llama.cpp's Jinja engine.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 
 use local_inference_core::chat::{PLAIN_STOP, PLAIN_TEMPLATE, reasoning_tags};
@@ -8,6 +8,7 @@ use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::text::ReasoningTags;
 use serde::Deserialize;
 
+use crate::chat_parse::AnswerFormat;
 use crate::ffi::{LiChat, LiError, c_string, li_chat_free, li_chat_new, li_chat_render, li_string_free};
 use crate::model::Model;
 
@@ -69,6 +70,12 @@ pub struct RenderedChat {
   pub grammar: Option<String>,
   /// Whether the grammar waits for a trigger.
   pub grammar_lazy: bool,
+  /// Texts, and regular expressions, at which a lazy grammar begins.
+  pub trigger_words: Vec<String>,
+  /// As above.
+  pub trigger_patterns: Vec<String>,
+  /// How the answer is read.
+  pub answer: AnswerFormat,
 }
 
 /// The shim's output object.
@@ -84,6 +91,10 @@ struct Rendered {
   preserved_tokens: Vec<String>,
   grammar: String,
   grammar_lazy: bool,
+  format_number: i32,
+  parser: String,
+  trigger_words: Vec<String>,
+  trigger_patterns: Vec<String>,
 }
 
 impl ChatTemplate {
@@ -97,7 +108,9 @@ impl ChatTemplate {
       Some(text) => (text, false),
       None => (PLAIN_TEMPLATE, true),
     };
-    let c_text = c_string("the chat template", text)?;
+    let c_text = CString::new(text).map_err(|_| {
+      EngineError::new(ErrorCode::TemplateInvalid, "the chat template contains a NUL character")
+    })?;
     let mut error = LiError::new();
     // SAFETY: the model and the string outlive the call; the templates copy what they need.
     let pointer = unsafe { li_chat_new(model.pointer().as_ptr(), c_text.as_ptr(), &raw mut error) };
@@ -159,6 +172,13 @@ impl ChatTemplate {
       supports_thinking: rendered.supports_thinking,
       grammar: Some(rendered.grammar).filter(|grammar| !grammar.is_empty()),
       grammar_lazy: rendered.grammar_lazy,
+      trigger_words: rendered.trigger_words,
+      trigger_patterns: rendered.trigger_patterns,
+      answer: AnswerFormat {
+        number: rendered.format_number,
+        generation_prompt: rendered.generation_prompt,
+        parser: rendered.parser,
+      },
     }
   }
 }
@@ -173,23 +193,29 @@ fn tail(prompt: &str) -> &str {
   &prompt[start..]
 }
 
+/// The shim's input object. The caller's JSON is passed on as it was written: parsing and writing it again would sort the
+/// keys, and models (and the KV cache) see their order in tool definitions and calls.
 fn to_json(input: &ChatInput) -> Result<String> {
-  let parse = |what: &str, text: &str| -> Result<serde_json::Value> {
-    serde_json::from_str(text)
-      .map_err(|error| EngineError::new(ErrorCode::InvalidInput, format!("{what} is not JSON: {error}")))
-  };
-  let mut object = serde_json::Map::new();
-  object.insert("messages".into(), parse("messages", &input.messages)?);
+  let mut fields = vec![("messages", checked("messages", &input.messages)?.to_owned())];
   if let Some(tools) = &input.tools {
-    object.insert("tools".into(), parse("tools", tools)?);
+    fields.push(("tools", checked("tools", tools)?.to_owned()));
   }
   if let Some(choice) = &input.tool_choice {
-    object.insert("tool_choice".into(), choice.clone().into());
+    fields.push(("tool_choice", serde_json::Value::from(choice.as_str()).to_string()));
   }
   if let Some(kwargs) = &input.template_kwargs {
-    object.insert("template_kwargs".into(), parse("template_kwargs", kwargs)?);
+    fields.push(("template_kwargs", checked("template_kwargs", kwargs)?.to_owned()));
   }
-  object.insert("add_generation_prompt".into(), input.add_generation_prompt.into());
-  object.insert("enable_thinking".into(), input.enable_thinking.into());
-  Ok(serde_json::Value::Object(object).to_string())
+  fields.push(("add_generation_prompt", input.add_generation_prompt.to_string()));
+  fields.push(("enable_thinking", input.enable_thinking.to_string()));
+  let fields: Vec<String> = fields.into_iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+  Ok(format!("{{{}}}", fields.join(",")))
+}
+
+/// `text`, when it is JSON of a sane depth: llama.cpp walks it recursively.
+fn checked<'a>(what: &str, text: &'a str) -> Result<&'a str> {
+  match serde_json::from_str::<serde_json::Value>(text) {
+    Ok(_) => Ok(text),
+    Err(error) => Err(EngineError::new(ErrorCode::InvalidInput, format!("{what} is not JSON: {error}"))),
+  }
 }

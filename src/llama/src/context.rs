@@ -1,20 +1,27 @@
 //! A llama.cpp context as the scheduler's decoder.
 
+mod batch;
+mod decoder;
+mod memory;
+
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
 use local_inference_core::cancel::CancelToken;
-use local_inference_core::decoder::{BatchToken, Decoded, Decoder, Sampled, SequenceId, Token};
+use local_inference_core::decoder::{BatchToken, Decoded};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::fit::KvType;
-use local_inference_core::options::{FlashAttention, GenerateOptions};
+use local_inference_core::fit::{KvType, Windows};
+use local_inference_core::options::FlashAttention;
+use local_inference_core::speculate::{Problem, Unusable};
 
+use crate::draft::{DraftModel, Drafter};
 use crate::ffi::{DECODE_THREW, LiError, li_context_new, li_decode};
 use crate::log;
 use crate::model::Model;
-use crate::sample::Sampler;
+use crate::threads;
+use batch::RawBatch;
 
 /// Settings of a context, all decided.
 #[derive(Debug, Clone)]
@@ -27,6 +34,9 @@ pub(crate) struct ContextSettings {
   pub(crate) kv_k: KvType,
   pub(crate) kv_v: KvType,
   pub(crate) flash_attention: FlashAttention,
+  pub(crate) windows: Windows,
+  /// Drafted tokens of a sequence that a decode may verify.
+  pub(crate) drafts: u32,
   /// Pooling of an embedding context; None for a context that generates.
   pub(crate) pooling: Option<sys::llama_pooling_type>,
 }
@@ -50,6 +60,7 @@ pub(crate) struct Context {
   window: i32,
   /// Recurrent state cannot be taken back position by position.
   recurrent: bool,
+  drafter: Option<Drafter>,
   model: Model,
 }
 
@@ -58,6 +69,8 @@ unsafe impl Send for Context {}
 
 impl Drop for Context {
   fn drop(&mut self) {
+    // It shares the KV cache.
+    self.drafter = None;
     // SAFETY: created by li_context_new, freed once, before the model that it refers to.
     unsafe { sys::llama_free(self.pointer.as_ptr()) }
   }
@@ -99,7 +112,19 @@ impl Context {
       )
     };
     let batch = RawBatch::with_capacity(settings.batch as usize);
-    Ok(Self { pointer, abort, batch, settings, window, recurrent, model: model.clone() })
+    Ok(Self { pointer, abort, batch, settings, window, recurrent, drafter: None, model: model.clone() })
+  }
+
+  /// Drafts with `drafter` from now on. Must come before anything is evaluated.
+  pub(crate) fn attach(&mut self, drafter: DraftModel) -> Result<(), Unusable> {
+    if self.recurrent {
+      let reason = "the model keeps a recurrent state, which cannot be taken back after a wrong draft";
+      return Err(Unusable::new(Problem::Unsupported, reason));
+    }
+    let most = self.settings.drafts.max(1) as usize;
+    // SAFETY: the drafter is dropped before the context, which is new.
+    self.drafter = Some(unsafe { Drafter::open(self.pointer, to_params(&self.settings), drafter, most)? });
+    Ok(())
   }
 
   pub(crate) fn settings(&self) -> &ContextSettings {
@@ -114,20 +139,6 @@ impl Context {
   pub(crate) fn size(&self) -> u32 {
     // SAFETY: the context is alive, here and below.
     unsafe { sys::llama_n_ctx(self.pointer.as_ptr()) }
-  }
-
-  fn memory(&self) -> sys::llama_memory_t {
-    // SAFETY: as above; null for models without memory, which llama_memory_* accept.
-    unsafe { sys::llama_get_memory(self.pointer.as_ptr()) }
-  }
-
-  /// Removes every position of every sequence.
-  pub(crate) fn clear_all(&mut self) {
-    let memory = self.memory();
-    if !memory.is_null() {
-      // SAFETY: the memory belongs to this context.
-      unsafe { sys::llama_memory_clear(memory, false) }
-    }
   }
 }
 
@@ -148,10 +159,15 @@ fn to_params(settings: &ContextSettings) -> sys::llama_context_params {
     FlashAttention::Off => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
   };
   params.kv_unified = true;
+  params.swa_full = settings.windows == Windows::Full;
   params.no_perf = true;
   if let Some(pooling) = settings.pooling {
     params.embeddings = true;
     params.pooling_type = pooling;
+  } else {
+    // The scheduler asks for one row of logits per sequence, and one per drafted token; llama.cpp would reserve one for
+    // every token of a batch.
+    params.n_outputs_max = (settings.sequences * (1 + settings.drafts)).min(settings.batch);
   }
   params
 }
@@ -194,6 +210,9 @@ fn context_error(error: &LiError, settings: &ContextSettings) -> EngineError {
 impl Context {
   /// Evaluates `tokens`, polling `interrupt`.
   pub(crate) fn evaluate(&mut self, tokens: &[BatchToken], interrupt: Interrupt) -> Result<Decoded> {
+    let threads = threads::share(self.settings.threads).cast_signed();
+    // SAFETY: the context is alive; the numbers count from the next decode on.
+    unsafe { sys::llama_set_n_threads(self.pointer.as_ptr(), threads, threads) };
     let batch = self.batch.fill(tokens);
     let mut error = LiError::new();
     // SAFETY: the closure is only reachable while this frame is alive: the cell is emptied before it returns.
@@ -232,122 +251,8 @@ impl Context {
   fn forget_unfinished(&mut self, tokens: &[BatchToken]) {
     if self.recurrent {
       for token in tokens {
-        self.clear(token.sequence);
+        self.forget(token.sequence);
       }
-    }
-  }
-}
-
-impl Decoder for Context {
-  type Sampler = Sampler;
-
-  fn batch_size(&self) -> usize {
-    self.settings.batch as usize
-  }
-
-  fn context_size(&self) -> usize {
-    self.size() as usize
-  }
-
-  fn sampler(&self, options: &GenerateOptions, prompt: &[Token]) -> Result<Sampler> {
-    Sampler::new(&self.model, options, prompt, self.size().cast_signed())
-  }
-
-  fn seed(&self, sampler: &Sampler) -> u32 {
-    sampler.seed()
-  }
-
-  fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded> {
-    self.evaluate(batch, interrupt)
-  }
-
-  fn sample(&mut self, sampler: &mut Sampler, row: usize, ban_end: bool) -> Result<Sampled> {
-    sampler.sample(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end)
-  }
-
-  fn piece(&self, sampler: &Sampler, token: Token, out: &mut Vec<u8>) {
-    self.model.vocabulary().piece(token, sampler.preserves(token), out);
-  }
-
-  fn is_end(&self, token: Token) -> bool {
-    self.model.vocabulary().is_end(token)
-  }
-
-  fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool {
-    let length = self.length(sequence);
-    if from >= length {
-      return from == length;
-    }
-    let Ok(from) = i32::try_from(from) else { return false };
-    if self.recurrent {
-      return false;
-    }
-    // SAFETY: the memory belongs to this context.
-    let oldest = unsafe { sys::llama_memory_seq_pos_min(self.memory(), sequence) };
-    // A sliding-window cache forgets old positions; going back further than it remembers succeeds and is wrong.
-    if oldest > 0 && from - self.window < oldest {
-      return false;
-    }
-    // SAFETY: as above.
-    unsafe { sys::llama_memory_seq_rm(self.memory(), sequence, from, -1) }
-  }
-
-  fn clear(&mut self, sequence: SequenceId) {
-    // SAFETY: as above.
-    unsafe { sys::llama_memory_seq_rm(self.memory(), sequence, -1, -1) };
-  }
-
-  fn length(&self, sequence: SequenceId) -> usize {
-    // SAFETY: as above.
-    let last = unsafe { sys::llama_memory_seq_pos_max(self.memory(), sequence) };
-    usize::try_from(last + 1).unwrap_or(0)
-  }
-}
-
-/// The arrays behind a `llama_batch`, kept between decodes.
-struct RawBatch {
-  tokens: Vec<Token>,
-  positions: Vec<i32>,
-  sequence_counts: Vec<i32>,
-  sequences: Vec<SequenceId>,
-  sequence_pointers: Vec<*mut SequenceId>,
-  logits: Vec<i8>,
-}
-
-impl RawBatch {
-  fn with_capacity(capacity: usize) -> Self {
-    Self {
-      tokens: Vec::with_capacity(capacity),
-      positions: Vec::with_capacity(capacity),
-      sequence_counts: Vec::with_capacity(capacity),
-      sequences: Vec::with_capacity(capacity),
-      sequence_pointers: Vec::with_capacity(capacity),
-      logits: Vec::with_capacity(capacity),
-    }
-  }
-
-  /// A batch over `tokens`; valid until the next call.
-  fn fill(&mut self, tokens: &[BatchToken]) -> sys::llama_batch {
-    self.tokens.clear();
-    self.tokens.extend(tokens.iter().map(|token| token.token));
-    self.positions.clear();
-    self.positions.extend(tokens.iter().map(|token| token.position));
-    self.sequence_counts.clear();
-    self.sequence_counts.resize(tokens.len(), 1);
-    self.sequences.clear();
-    self.sequences.extend(tokens.iter().map(|token| token.sequence));
-    self.sequence_pointers.clear();
-    self.sequence_pointers.extend(self.sequences.iter_mut().map(std::ptr::from_mut));
-    self.logits.clear();
-    self.logits.extend(tokens.iter().map(|token| i8::from(token.logits)));
-    sys::llama_batch {
-      n_tokens: i32::try_from(tokens.len()).unwrap_or(i32::MAX),
-      token: self.tokens.as_mut_ptr(),
-      embd: std::ptr::null_mut(),
-      pos: self.positions.as_mut_ptr(),
-      n_seq_id: self.sequence_counts.as_mut_ptr(),
-      seq_id: self.sequence_pointers.as_mut_ptr(),
-      logits: self.logits.as_mut_ptr(),
     }
   }
 }

@@ -9,13 +9,14 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{BatchToken, Decoded, Token};
 use local_inference_core::embed::pack;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::fit::KvType;
+use local_inference_core::fit::{KvType, Windows};
 use local_inference_core::gguf::{ModelKind, Pooling};
 use local_inference_core::hardware;
 use local_inference_core::options::FlashAttention;
 
 use crate::context::{Context, ContextSettings};
 use crate::model::Model;
+use crate::threads::Active;
 
 /// Texts that share one decode at most.
 const SEQUENCES: u32 = 64;
@@ -98,6 +99,8 @@ impl Embedder {
       kv_k: KvType::F16,
       kv_v: KvType::F16,
       flash_attention: FlashAttention::Auto,
+      windows: Windows::Full,
+      drafts: 0,
       pooling: Some(to_llama(pooling)),
     };
     let threads = settings.threads;
@@ -201,6 +204,7 @@ fn run(mut context: Context, dimensions: usize, commands: &Receiver<Command>) {
 }
 
 fn work(context: &mut Context, dimensions: usize, jobs: Vec<Job>) {
+  let _active = Active::begin();
   let places: Vec<(usize, usize)> =
     jobs.iter().enumerate().flat_map(|(job, it)| (0..it.texts.len()).map(move |text| (job, text))).collect();
   let lengths: Vec<usize> = places.iter().map(|&(job, text)| jobs[job].texts[text].len()).collect();

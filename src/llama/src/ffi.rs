@@ -129,6 +129,16 @@ unsafe extern "C" {
     ban_end: bool,
     error: *mut LiError,
   ) -> llama_token;
+  pub(crate) fn li_sampler_propose(
+    sampler: *mut LiSampler,
+    context: *mut llama_context,
+    row: i32,
+    ban_end: bool,
+    mask: *const u32,
+    words: usize,
+    error: *mut LiError,
+  ) -> llama_token;
+  pub(crate) fn li_sampler_accept(sampler: *mut LiSampler, token: llama_token, error: *mut LiError);
   pub(crate) fn li_decode(context: *mut llama_context, batch: llama_batch, error: *mut LiError) -> i32;
 }
 

@@ -5,11 +5,16 @@
 
 pub mod backend;
 pub mod chat;
+pub mod chat_parse;
+mod constraint;
 mod context;
+mod draft;
 pub mod embedder;
 mod ffi;
 mod log;
 pub mod model;
 mod sample;
 pub mod session;
+mod state;
+mod threads;
 pub mod tokens;

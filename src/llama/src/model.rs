@@ -17,6 +17,7 @@ use local_inference_core::{fit, hardware};
 
 use crate::backend::{self, c_path};
 use crate::chat::ChatTemplate;
+use crate::constraint::GrammarSlot;
 use crate::ffi::{LiError, li_fit_params, li_model_load};
 use crate::log;
 use crate::tokens::Vocabulary;
@@ -31,6 +32,8 @@ struct Inner {
   header: GgufHeader,
   /// Parsed templates by source; without one it is the model's own.
   templates: Mutex<HashMap<Option<String>, Arc<ChatTemplate>>>,
+  /// Made for the first constraint.
+  grammars: GrammarSlot,
 }
 
 // SAFETY: llama.cpp allows a model to be used from several threads; it is immutable after loading.
@@ -95,7 +98,13 @@ impl Model {
       // SAFETY: nothing else refers to the model yet.
       unsafe { sys::llama_model_free(pointer.as_ptr()) }
     })?;
-    Ok(Self(Arc::new(Inner { pointer, vocabulary, header, templates: Mutex::default() })))
+    Ok(Self(Arc::new(Inner {
+      pointer,
+      vocabulary,
+      header,
+      templates: Mutex::default(),
+      grammars: GrammarSlot::new(),
+    })))
   }
 
   /// Facts of the GGUF header.
@@ -145,6 +154,10 @@ impl Model {
 
   pub(crate) fn pointer(&self) -> NonNull<sys::llama_model> {
     self.0.pointer
+  }
+
+  pub(crate) fn grammar_slot(&self) -> &GrammarSlot {
+    &self.0.grammars
   }
 
   pub(crate) fn vocabulary(&self) -> Vocabulary {

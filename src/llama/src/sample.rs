@@ -7,11 +7,13 @@ use std::ptr::NonNull;
 use llama_cpp_sys_2 as sys;
 use local_inference_core::decoder::{Logprob, Sampled, Token, TokenLogprobs};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::grammar::TokenMask;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
 
+use crate::constraint;
 use crate::ffi::{
-  LiError, LiSampler, LiSampling, c_string, li_sampler_free, li_sampler_history, li_sampler_new,
-  li_sampler_sample, li_sampler_seed,
+  LiError, LiSampler, LiSampling, c_string, li_sampler_accept, li_sampler_free, li_sampler_history,
+  li_sampler_new, li_sampler_propose, li_sampler_sample, li_sampler_seed,
 };
 use crate::log;
 use crate::model::Model;
@@ -25,6 +27,8 @@ pub(crate) struct Sampler {
   /// Control tokens whose text belongs to the answer.
   preserved: HashSet<Token>,
   logprobs: Option<u32>,
+  /// The model's own logits of the row in hand, when log probabilities are asked for.
+  logits: Vec<f32>,
   grammar: bool,
   biased: bool,
   /// Keeps the vocabulary alive.
@@ -81,6 +85,7 @@ impl Sampler {
       pointer,
       preserved: preserved(model, options)?,
       logprobs: options.logprobs,
+      logits: Vec::new(),
       grammar: sampling.grammar.is_some(),
       biased: !sampling.logit_bias.is_empty(),
       model: model.clone(),
@@ -126,16 +131,7 @@ impl Sampler {
     row: i32,
     ban_end: bool,
   ) -> Result<Sampled> {
-    // Log probabilities are the model's own: they must be read before the shim edits the logits.
-    let mut alternatives = self.logprobs.map(|_| {
-      let size = self.model.vocabulary_size() as usize;
-      // SAFETY: the row was decoded with logits; llama.cpp keeps `n_vocab` floats there until the next decode.
-      let logits = unsafe {
-        let pointer = sys::llama_get_logits_ith(context.as_ptr(), row);
-        if pointer.is_null() { &[] } else { std::slice::from_raw_parts(pointer, size) }
-      };
-      logits.to_vec()
-    });
+    self.remember_logits(context, row);
     let mut error = LiError::new();
     // SAFETY: both handles are alive and used by this thread only.
     let token =
@@ -144,9 +140,62 @@ impl Sampler {
     if token < 0 {
       return Err(nothing_left(self.grammar, self.biased, ban_end));
     }
-    let logprobs =
-      alternatives.as_mut().map(|logits| log_probabilities(logits, token, self.logprobs.unwrap_or(0)));
-    Ok(Sampled { token, logprobs })
+    Ok(self.sampled(token))
+  }
+
+  /// As [`sample`](Self::sample), without telling the sampler; a mask rules out the other tokens of a row for which a
+  /// token was proposed before.
+  pub(crate) fn propose(
+    &mut self,
+    context: NonNull<sys::llama_context>,
+    row: i32,
+    ban_end: bool,
+    mask: Option<&TokenMask>,
+  ) -> Result<Sampled> {
+    if mask.is_none() {
+      self.remember_logits(context, row);
+    }
+    let words = mask.map(TokenMask::words);
+    let (pointer, count) = words.map_or((std::ptr::null(), 0), |words| (words.as_ptr(), words.len()));
+    let mut error = LiError::new();
+    // SAFETY: both handles are alive and used by this thread only; the mask is passed with its length.
+    let token = unsafe {
+      let (sampler, context) = (self.pointer.as_ptr(), context.as_ptr());
+      li_sampler_propose(sampler, context, row, ban_end, pointer, count, &raw mut error)
+    };
+    error.check("no token could be chosen")?;
+    match (token, mask) {
+      (0.., _) => Ok(self.sampled(token)),
+      (_, Some(_)) => Err(constraint::nothing_left(self.biased)),
+      (_, None) => Err(nothing_left(self.grammar, self.biased, ban_end)),
+    }
+  }
+
+  pub(crate) fn accept(&mut self, token: Token) -> Result<()> {
+    let mut error = LiError::new();
+    // SAFETY: the handle is alive; the token is of this vocabulary.
+    unsafe { li_sampler_accept(self.pointer.as_ptr(), token, &raw mut error) }
+    error.check("the token cannot be remembered")
+  }
+
+  /// Log probabilities are the model's own: the logits must be copied before the shim edits them.
+  fn remember_logits(&mut self, context: NonNull<sys::llama_context>, row: i32) {
+    if self.logprobs.is_none() {
+      return;
+    }
+    let size = self.model.vocabulary_size() as usize;
+    // SAFETY: the row was decoded with logits; llama.cpp keeps `n_vocab` floats there until the next decode.
+    let logits = unsafe {
+      let pointer = sys::llama_get_logits_ith(context.as_ptr(), row);
+      if pointer.is_null() { &[] } else { std::slice::from_raw_parts(pointer, size) }
+    };
+    self.logits.clear();
+    self.logits.extend_from_slice(logits);
+  }
+
+  fn sampled(&self, token: Token) -> Sampled {
+    let logprobs = self.logprobs.map(|count| log_probabilities(&self.logits, token, count));
+    Sampled { token, logprobs }
   }
 }
 
@@ -216,6 +265,7 @@ fn preserved(model: &Model, options: &GenerateOptions) -> Result<HashSet<Token>>
     let found = model.tokenize(text, false, true)?;
     tokens.extend(found.into_iter().filter(|token| model.vocabulary().is_control(*token)));
   }
+  tokens.extend(model.named_specials(options)?.into_iter().map(|(_, token)| token));
   Ok(tokens)
 }
 

@@ -1,7 +1,7 @@
 //! Chooses the context size and the type of the KV cache.
 
-use super::compute::ComputeShape;
-use super::geometry::KvGeometry;
+use super::compute::{ComputeBatch, ComputeShape};
+use super::geometry::{CacheKind, KvGeometry, Windows};
 use super::kv_type::KvType;
 use super::{CONTEXT_STEP, readable};
 use crate::error::{EngineError, ErrorCode, Result};
@@ -36,6 +36,8 @@ pub struct FitInput {
   pub sequences: u32,
   /// Tokens per micro-batch.
   pub micro_batch: u32,
+  /// Most tokens of a micro-batch that logits are asked for: one per sequence, more to verify drafts.
+  pub outputs: u32,
 }
 
 impl FitInput {
@@ -56,43 +58,51 @@ impl FitInput {
       kv_v: None,
       sequences: 1,
       micro_batch: 512,
+      outputs: 1,
     })
   }
 
-  fn kv_bytes(&self, context: u32, types: Types) -> u64 {
-    self.geometry.bytes(context, self.sequences, types.k, types.v, self.micro_batch)
+  pub(super) fn kv_bytes(&self, context: u32, cache: CacheKind) -> u64 {
+    self.geometry.bytes(context, self.sequences, self.micro_batch, cache)
   }
 
-  fn compute_bytes(&self, context: u32) -> u64 {
-    self.compute.bytes(context, self.micro_batch, self.flash_attention)
+  pub(super) fn compute_bytes(&self, context: u32, cache: CacheKind) -> u64 {
+    let (micro_batch, outputs, flash_attention) = (self.micro_batch, self.outputs, self.flash_attention);
+    let mask_cells = self.geometry.mask_cells(context, self.sequences, micro_batch, cache.windows);
+    self.compute.bytes(ComputeBatch { context, mask_cells, micro_batch, outputs, flash_attention })
+  }
+
+  /// Bytes of the model itself that are not in memory yet.
+  pub(super) fn model_bytes(&self) -> u64 {
+    if self.weights_loaded { 0 } else { self.weight_bytes.saturating_add(self.compute.tokenizer_bytes()) }
   }
 
   /// Memory still to be taken for a context of this size.
-  fn needed(&self, context: u32, types: Types) -> u64 {
-    let weights = if self.weights_loaded { 0 } else { self.weight_bytes };
-    weights.saturating_add(self.kv_bytes(context, types)).saturating_add(self.compute_bytes(context))
+  pub(super) fn needed(&self, context: u32, cache: CacheKind) -> u64 {
+    let context_bytes = self.kv_bytes(context, cache).saturating_add(self.compute_bytes(context, cache));
+    self.model_bytes().saturating_add(context_bytes)
   }
 
-  fn budget(&self) -> u64 {
+  pub(super) fn budget(&self) -> u64 {
     self.memory_available.saturating_sub(self.headroom)
   }
 
-  fn fits(&self, context: u32, types: Types) -> bool {
-    self.needed(context, types) <= self.budget()
+  fn fits(&self, context: u32, cache: CacheKind) -> bool {
+    self.needed(context, cache) <= self.budget()
   }
 
   /// The largest multiple of 256 up to the training context that fits; a shorter training context counts whole.
-  fn largest(&self, types: Types) -> Option<u32> {
+  pub(super) fn largest(&self, cache: CacheKind) -> Option<u32> {
     let steps = self.training_context / CONTEXT_STEP;
     if steps == 0 {
       let whole = self.training_context;
-      return (whole > 0 && self.fits(whole, types)).then_some(whole);
+      return (whole > 0 && self.fits(whole, cache)).then_some(whole);
     }
     // Needs grow with the context, so the first size that does not fit is found by halving.
     let (mut fitting, mut failing) = (0, steps + 1);
     while failing - fitting > 1 {
       let middle = u32::midpoint(fitting, failing);
-      if self.fits(middle * CONTEXT_STEP, types) {
+      if self.fits(middle * CONTEXT_STEP, cache) {
         fitting = middle;
       } else {
         failing = middle;
@@ -111,26 +121,25 @@ pub struct FitPlan {
   pub kv_k: KvType,
   /// Type of the values.
   pub kv_v: KvType,
+  /// What layers with a sliding window keep.
+  pub windows: Windows,
   /// Size of the KV cache and of recurrent state.
   pub kv_bytes: u64,
   /// Size of the weights, loaded or not.
   pub weight_bytes: u64,
+  /// Estimated size of the tokenizer's tables, loaded or not.
+  pub tokenizer_bytes: u64,
   /// Estimated size of the compute buffers.
   pub compute_bytes: u64,
   /// Why this size, in one line.
   pub reason: String,
 }
 
-/// Types of keys and values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Types {
-  k: KvType,
-  v: KvType,
+const fn same(kind: KvType, windows: Windows) -> CacheKind {
+  CacheKind { k: kind, v: kind, windows }
 }
 
-const F16: Types = Types { k: KvType::F16, v: KvType::F16 };
-
-impl std::fmt::Display for Types {
+impl std::fmt::Display for CacheKind {
   fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
     if self.k == self.v { write!(f, "{}", self.k) } else { write!(f, "{}/{}", self.k, self.v) }
   }
@@ -140,7 +149,8 @@ impl std::fmt::Display for Types {
 ///
 /// Without a wish for a type the cache is `f16` when the whole training context (or the requested one) fits with it,
 /// otherwise `q8_0`, which nearly doubles the context, when the model's heads and flash attention allow. A type given
-/// for keys or values only leaves the other at `f16`.
+/// for keys or values only leaves the other at `f16`. Sliding windows are stored in full while that fits, and trimmed
+/// otherwise.
 ///
 /// `UNSUPPORTED`: a bare vocabulary. `INVALID_INPUT`: a context above the training context, or types that the model cannot have. `OUT_OF_MEMORY`: what
 /// is missing, and the largest context that would fit.
@@ -158,46 +168,66 @@ pub fn plan(input: &FitInput) -> Result<FitPlan> {
       format!("a context of {context} tokens was requested, but the model allows {}", input.training_context),
     ));
   }
-  let choices = type_choices(input)?;
+  let choices = choices(input)?;
   check_weights(input)?;
   let whole = wanted.unwrap_or(input.training_context);
-  if let Some(types) = choices.iter().copied().find(|types| input.fits(whole, *types)) {
+  if let Some(cache) = choices.iter().copied().find(|cache| input.fits(whole, *cache)) {
     // Without a wish a coarser type is taken for a longer context even if the whole one does not fit.
-    let context = if wanted.is_some() { whole } else { input.largest(types).unwrap_or(whole) };
+    let context = if wanted.is_some() { whole } else { input.largest(cache).unwrap_or(whole) };
     let why = if wanted.is_some() { "as requested" } else { "the whole training context" };
-    return Ok(describe(input, context, types, why));
+    return Ok(describe(input, context, cache, why));
   }
-  let largest = choices.iter().filter_map(|types| Some((input.largest(*types)?, *types)));
-  // Of equally long contexts the last is taken: the preferred type.
-  let largest = largest.rev().max_by_key(|choice| choice.0);
+  let largest = largest(input, &choices);
   match (wanted, largest) {
-    (None, Some((context, types))) => {
+    (None, Some((context, cache))) => {
       let why = format!("of {}, the largest that fits {}", input.training_context, readable(input.budget()));
-      Ok(describe(input, context, types, &why))
+      Ok(describe(input, context, cache, &why))
     }
-    (_, largest) => {
-      Err(too_large(input, whole, *choices.last().unwrap_or(&F16), largest.map(|choice| choice.0)))
-    }
+    (_, largest) => Err(too_large(input, whole, cheapest(&choices), largest.map(|choice| choice.0))),
   }
 }
 
-/// The types to try, in order of preference.
-fn type_choices(input: &FitInput) -> Result<Vec<Types>> {
-  let q8 = Types { k: KvType::Q8_0, v: KvType::Q8_0 };
+/// The longest context that fits, and how it is stored.
+pub(super) fn largest(input: &FitInput, choices: &[CacheKind]) -> Option<(u32, CacheKind)> {
+  let fitting = choices.iter().filter_map(|cache| Some((input.largest(*cache)?, *cache)));
+  // Of equally long contexts the last is taken: the preferred kind.
+  fitting.rev().max_by_key(|choice| choice.0)
+}
+
+/// The kind that takes the least memory: the last one tried.
+pub(super) fn cheapest(choices: &[CacheKind]) -> CacheKind {
+  choices.last().copied().unwrap_or(same(KvType::F16, Windows::Full))
+}
+
+/// The kinds of cache to try, in order of preference.
+pub(super) fn choices(input: &FitInput) -> Result<Vec<CacheKind>> {
+  let types = type_choices(input)?;
+  let windows: &[Windows] =
+    if input.geometry.slides() { &[Windows::Full, Windows::Trimmed] } else { &[Windows::Full] };
+  Ok(
+    windows
+      .iter()
+      .flat_map(|windows| types.iter().map(|cache| CacheKind { windows: *windows, ..*cache }))
+      .collect(),
+  )
+}
+
+fn type_choices(input: &FitInput) -> Result<Vec<CacheKind>> {
+  let (f16, q8) = (same(KvType::F16, Windows::Full), same(KvType::Q8_0, Windows::Full));
   if input.kv_k.is_none() && input.kv_v.is_none() {
     let coarse = input.flash_attention && input.geometry.supports(q8.k, q8.v);
-    return Ok(if coarse { vec![F16, q8] } else { vec![F16] });
+    return Ok(if coarse { vec![f16, q8] } else { vec![f16] });
   }
-  let types = Types { k: input.kv_k.unwrap_or(F16.k), v: input.kv_v.unwrap_or(F16.v) };
+  let wanted = CacheKind { k: input.kv_k.unwrap_or(f16.k), v: input.kv_v.unwrap_or(f16.v), ..f16 };
   let refuse =
-    |why: &str| Err(EngineError::new(ErrorCode::InvalidInput, format!("KV cache type {types}: {why}")));
-  if !input.geometry.supports(types.k, types.v) {
+    |why: &str| Err(EngineError::new(ErrorCode::InvalidInput, format!("KV cache type {wanted}: {why}")));
+  if !input.geometry.supports(wanted.k, wanted.v) {
     return refuse("the attention heads of this model are not a multiple of the block of 32; use f16");
   }
-  if types.v.quantized() && !input.flash_attention {
+  if wanted.v.quantized() && !input.flash_attention {
     return refuse("quantised values need flash attention");
   }
-  Ok(vec![types])
+  Ok(vec![wanted])
 }
 
 fn check_weights(input: &FitInput) -> Result<()> {
@@ -219,31 +249,34 @@ fn check_weights(input: &FitInput) -> Result<()> {
   ))
 }
 
-fn too_large(input: &FitInput, context: u32, types: Types, largest: Option<u32>) -> EngineError {
+fn too_large(input: &FitInput, context: u32, cache: CacheKind, largest: Option<u32>) -> EngineError {
   let remedy = match largest {
     Some(largest) => format!("the largest context that fits is {largest} tokens"),
     None => format!("not even {} tokens fit", input.training_context.min(CONTEXT_STEP)),
   };
   let message = format!(
-    "a context of {context} tokens needs {} (KV cache {types} {}, compute {}{}), but only {} are available; {remedy}",
-    readable(input.needed(context, types)),
-    readable(input.kv_bytes(context, types)),
-    readable(input.compute_bytes(context)),
+    "a context of {context} tokens needs {} (KV cache {cache} {}, compute {}{}), but only {} are available; {remedy}",
+    readable(input.needed(context, cache)),
+    readable(input.kv_bytes(context, cache)),
+    readable(input.compute_bytes(context, cache)),
     if input.weights_loaded { String::new() } else { format!(", weights {}", readable(input.weight_bytes)) },
     readable(input.budget()),
   );
   EngineError::new(ErrorCode::OutOfMemory, message)
 }
 
-fn describe(input: &FitInput, context: u32, types: Types, why: &str) -> FitPlan {
-  let kv_bytes = input.kv_bytes(context, types);
+pub(super) fn describe(input: &FitInput, context: u32, cache: CacheKind, why: &str) -> FitPlan {
+  let kv_bytes = input.kv_bytes(context, cache);
+  let trimmed = if cache.windows == Windows::Trimmed { ", sliding windows trimmed" } else { "" };
   FitPlan {
     context,
-    kv_k: types.k,
-    kv_v: types.v,
+    kv_k: cache.k,
+    kv_v: cache.v,
+    windows: cache.windows,
     kv_bytes,
     weight_bytes: input.weight_bytes,
-    compute_bytes: input.compute_bytes(context),
-    reason: format!("{context} tokens: {why}; KV cache {types}, {}", readable(kv_bytes)),
+    tokenizer_bytes: input.compute.tokenizer_bytes(),
+    compute_bytes: input.compute_bytes(context, cache),
+    reason: format!("{context} tokens: {why}; KV cache {cache}, {}{trimmed}", readable(kv_bytes)),
   }
 }

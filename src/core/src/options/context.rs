@@ -1,9 +1,13 @@
 //! The context in which sequences are evaluated.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use super::check;
 use super::load::MAX_HEADROOM;
+use super::request::MAX_QUEUE_TIMEOUT;
+use super::speculation::SpeculationOptions;
+use crate::durable::StateOptions;
 use crate::error::{EngineError, Result};
 use crate::fit::KvType;
 
@@ -15,6 +19,10 @@ pub const MAX_BATCH: u32 = 1 << 16;
 pub const MAX_THREADS: u32 = 512;
 /// Most sequences of a context (`LLAMA_MAX_SEQ`).
 pub const MAX_PARALLEL: u32 = 256;
+/// Sequences of a context where the memory allows and nothing else was asked for.
+pub const DEFAULT_PARALLEL: u32 = 4;
+/// Most requests that may wait in one lane.
+pub const MAX_QUEUE: u32 = 1 << 20;
 
 /// Whether attention is computed in blocks without storing the score matrix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,10 +73,24 @@ pub struct ContextOptions {
   pub threads: Option<u32>,
   /// Blockwise attention. Default [`FlashAttention::Auto`].
   pub flash_attention: FlashAttention,
-  /// Sequences evaluated side by side, 1 to 256. Default 1.
-  pub parallel: u32,
+  /// Sequences evaluated side by side, 1 to 256. Default `None`: 4, or 2 or 1 where more would cost context size.
+  pub parallel: Option<u32>,
   /// Bytes of memory to leave to others, 0 to 2^53 - 1. Default `None`: decided by the size of the machine.
   pub memory_headroom: Option<u64>,
+  /// Layers with a sliding window keep little more than it: less memory, but only whole snapshots serve other requests.
+  /// Default false: decided by the memory.
+  pub trim_windows: bool,
+  /// Most bytes of snapshots for requests that begin alike, 0 (none) to 2^53 - 1. Default `None`: a sixteenth of the
+  /// memory that is available, at most 1 GiB.
+  pub prefix_cache: Option<u64>,
+  /// Most requests that wait in one lane, 1 to 1,048,576; more fail with `QUEUE_FULL`. Default 256.
+  pub queue_limit: u32,
+  /// Longest wait of requests that name none, up to a day; then they fail with `QUEUE_TIMEOUT`. Default `None`: no limit.
+  pub queue_timeout: Option<Duration>,
+  /// Where KV caches of conversations are stored. Default `None`: nowhere.
+  pub state: Option<StateOptions>,
+  /// Speculative decoding. Default none.
+  pub speculation: SpeculationOptions,
 }
 
 impl Default for ContextOptions {
@@ -81,8 +103,14 @@ impl Default for ContextOptions {
       micro_batch_size: 512,
       threads: None,
       flash_attention: FlashAttention::Auto,
-      parallel: 1,
+      parallel: None,
       memory_headroom: None,
+      trim_windows: false,
+      prefix_cache: None,
+      queue_limit: 256,
+      queue_timeout: None,
+      state: None,
+      speculation: SpeculationOptions::default(),
     }
   }
 }
@@ -103,16 +131,27 @@ impl ContextOptions {
   /// # Errors
   /// `INVALID_INPUT` that names the field, its value and what is allowed.
   pub fn validate(&self) -> Result<()> {
-    check::in_range("parallel", self.parallel, 1..=MAX_PARALLEL)?;
+    let parallel = self.parallel.unwrap_or(1);
+    check::in_range("parallel", parallel, 1..=MAX_PARALLEL)?;
     if let Some(size) = self.requested_size() {
-      check::in_range("contextSize", size, self.parallel..=MAX_CONTEXT)?;
+      check::in_range("contextSize", size, parallel..=MAX_CONTEXT)?;
     }
     check::in_range("batchSize", self.batch_size, 1..=MAX_BATCH)?;
     check::in_range("microBatchSize", self.micro_batch_size, 1..=MAX_BATCH)?;
     if let Some(threads) = self.threads {
       check::in_range("threads", threads, 1..=MAX_THREADS)?;
     }
+    self.speculation.validate()?;
     check::in_range("memoryHeadroomBytes", self.memory_headroom.unwrap_or(0), 0..=MAX_HEADROOM)?;
+    check::in_range("prefixCacheBytes", self.prefix_cache.unwrap_or(0), 0..=MAX_HEADROOM)?;
+    check::in_range("queueLimit", self.queue_limit, 1..=MAX_QUEUE)?;
+    if let Some(timeout) = self.queue_timeout {
+      let most = u64::try_from(MAX_QUEUE_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+      check::in_range("queueTimeoutMs", u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX), 0..=most)?;
+    }
+    if let Some(state) = &self.state {
+      check::in_range("stateBytes", state.bytes, 1..=MAX_HEADROOM)?;
+    }
     match self.kv_type_v {
       Some(kind) if kind.quantized() && self.flash_attention == FlashAttention::Off => {
         Err(check::invalid(format!(

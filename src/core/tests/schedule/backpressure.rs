@@ -31,7 +31,6 @@ fn a_full_sink_pauses_only_its_own_request() {
 fn when_every_sink_is_full_the_scheduler_is_blocked_and_decodes_nothing() {
   let mut bench = Bench::new(Setup { parallel: 2, ..Setup::default() });
   let tickets = [bench.submit(&prompt(1, 5), endless()), bench.submit(&prompt(2, 5), endless())];
-  bench.submit(&prompt(3, 5), endless());
   bench.scheduler.tick();
   for ticket in &tickets {
     ticket.inbox.set_ready(false);
@@ -41,6 +40,22 @@ fn when_every_sink_is_full_the_scheduler_is_blocked_and_decodes_nothing() {
     assert_eq!(bench.scheduler.tick(), Activity::Blocked);
   }
   assert_eq!(bench.fake.with(|state| state.batches.len()), batches);
+}
+
+#[test]
+fn a_request_whose_consumer_does_not_read_gives_its_sequence_to_one_that_waits() {
+  let setup = Setup::default();
+  let mut bench = Bench::new(setup);
+  let slow = bench.submit(&prompt(1, 5), endless());
+  bench.scheduler.tick();
+  slow.inbox.set_ready(false);
+  let waiting = bench.submit(&prompt(2, 5), endless());
+  while bench.scheduler.tick() == Activity::Worked {}
+  assert_eq!(waiting.inbox.outcome(), solo(setup, &prompt(2, 5), endless()));
+  assert_eq!((bench.scheduler.tick(), bench.scheduler.metrics().paused), (Activity::Blocked, 1));
+  slow.inbox.set_ready(true);
+  bench.drain();
+  assert_eq!(slow.inbox.outcome(), solo(setup, &prompt(1, 5), endless()));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Who gets how much of a batch.
 
-use local_inference_core::options::GenerateOptions;
+use local_inference_core::options::{GenerateOptions, Lane};
 
 use crate::support::fake::Setup;
-use crate::support::solo::{Bench, Ticket, limit, prompt};
+use crate::support::solo::{Bench, Ticket, in_lane, limit, prompt};
 
 fn endless() -> GenerateOptions {
   GenerateOptions { ignore_eos: true, ..limit(40) }
@@ -15,27 +15,51 @@ fn tokens(tickets: &[Ticket]) -> Vec<usize> {
 
 #[test]
 fn a_long_prefill_does_not_hold_up_running_streams() {
-  let mut bench = Bench::new(Setup { parallel: 3, batch: 8, ..Setup::default() });
+  let mut bench = Bench::new(Setup { parallel: 3, batch: 48, ..Setup::default() });
   let streams = [bench.submit(&prompt(1, 3), endless()), bench.submit(&prompt(2, 3), endless())];
   bench.scheduler.tick();
-  let late = bench.submit(&prompt(3, 60), endless());
+  let late = bench.submit(&prompt(3, 70), endless());
   for tick in 2..12 {
     bench.scheduler.tick();
     assert_eq!(tokens(&streams), [tick, tick]);
   }
-  // Six of the eight places of ten batches were the newcomer's.
+  // An eighth of ten batches, and one token each, were the newcomer's.
   assert_eq!(late.inbox.tokens(), 1);
 }
 
 #[test]
-fn batches_are_filled_while_a_prompt_is_evaluated() {
+fn nothing_but_prefill_fills_the_batches() {
   let mut bench = Bench::new(Setup { parallel: 2, batch: 8, ..Setup::default() });
-  bench.submit(&prompt(1, 3), endless());
+  bench.submit(&prompt(1, 30), endless());
   bench.submit(&prompt(2, 60), endless());
-  for _ in 0..7 {
+  for _ in 0..4 {
     bench.scheduler.tick();
   }
   bench.fake.with(|state| assert!(state.batches.iter().all(|batch| batch.len() == 8)));
+}
+
+#[test]
+fn prefill_is_the_smaller_the_more_urgent_the_requests_beside_it() {
+  use Lane::{Background, Interactive, Normal};
+  for (own, other, expected) in [
+    (Normal, None, 64),
+    (Background, None, 1 + 4),
+    (Normal, Some(Interactive), 1 + 4),
+    (Normal, Some(Normal), 1 + 8),
+    (Normal, Some(Background), 1 + 62),
+    (Background, Some(Interactive), 1 + 4),
+    (Background, Some(Background), 1 + 8),
+  ] {
+    let mut bench = Bench::new(Setup { parallel: 2, batch: 64, ..Setup::default() });
+    if let Some(lane) = other {
+      bench.submit(&prompt(1, 1), in_lane(lane, 40));
+      bench.scheduler.tick();
+    }
+    bench.submit(&prompt(2, 100), in_lane(own, 40));
+    bench.scheduler.tick();
+    let last = bench.fake.with(|state| state.batches.last().unwrap().len());
+    assert_eq!(last - usize::from(other.is_some()), expected, "{own:?} beside {other:?}");
+  }
 }
 
 #[test]
@@ -69,7 +93,7 @@ fn of_several_prefills_the_oldest_is_done_first() {
   let mut bench = Bench::new(Setup { parallel: 2, batch: 8, ..Setup::default() });
   let tickets = [bench.submit(&prompt(1, 28), endless()), bench.submit(&prompt(2, 28), endless())];
   let mut first = Vec::new();
-  for tick in 0..12 {
+  for tick in 0..20 {
     bench.scheduler.tick();
     first.push(tokens(&tickets));
     assert!(tick > 6 || tickets[1].inbox.tokens() == 0);

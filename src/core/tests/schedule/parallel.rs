@@ -66,9 +66,9 @@ fn a_request_that_comes_later_starts_in_the_free_sequence_at_once() {
   for _ in 0..5 {
     bench.scheduler.tick();
   }
-  let second = bench.submit(&prompt(2, 5), options.clone());
+  let second = bench.submit(&prompt(2, 3), options.clone());
   bench.scheduler.tick();
   assert_eq!((first.inbox.tokens(), second.inbox.tokens()), (6, 1));
   bench.drain();
-  assert_eq!(second.inbox.outcome(), solo(setup, &prompt(2, 5), options));
+  assert_eq!(second.inbox.outcome(), solo(setup, &prompt(2, 3), options));
 }

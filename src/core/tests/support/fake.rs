@@ -1,17 +1,18 @@
 //! A decoder whose KV cache is a list of tokens, strict about everything that llama.cpp is silent about.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{
-  BatchToken, Decoded, Decoder, Logprob, Sampled, SequenceId, Token, TokenLogprobs,
+  BatchToken, Decoded, Decoder, DraftRequest, Logprob, Reach, Sampled, SequenceId, Token, TokenLogprobs,
 };
 use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::grammar::{Constraint, TokenMask};
 use local_inference_core::options::GenerateOptions;
+use local_inference_core::speculate::{Kind, Limits};
 
 use super::model;
+use super::state::State;
 
 /// How far a sequence can go back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,6 +26,14 @@ pub(crate) enum Memory {
   Recurrent,
 }
 
+/// A drafter that knows what the model says with seed 7, and how the scheduler uses it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Drafting {
+  /// Every how many tokens of a sequence it is wrong; 0 for never.
+  pub(crate) wrong_every: usize,
+  pub(crate) limits: Limits,
+}
+
 /// Size and habits of the fake.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Setup {
@@ -33,39 +42,27 @@ pub(crate) struct Setup {
   pub(crate) batch: usize,
   pub(crate) micro_batch: usize,
   pub(crate) memory: Memory,
+  /// Bytes of snapshots; one takes eight a token.
+  pub(crate) cache: usize,
+  pub(crate) queue_limit: usize,
+  pub(crate) durable: bool,
+  pub(crate) drafting: Option<Drafting>,
 }
 
 impl Default for Setup {
   fn default() -> Self {
-    Self { parallel: 1, context: 256, batch: 16, micro_batch: 4, memory: Memory::Full }
+    Self {
+      parallel: 1,
+      context: 256,
+      batch: 16,
+      micro_batch: 4,
+      memory: Memory::Full,
+      cache: 0,
+      queue_limit: 256,
+      durable: false,
+      drafting: None,
+    }
   }
-}
-
-/// What a test reads and scripts while the scheduler owns the decoder.
-#[derive(Default)]
-pub(crate) struct State {
-  /// The KV cache.
-  pub(crate) cells: Vec<Vec<Token>>,
-  /// Batches of completed and failed decodes, and what interrupted ones were given.
-  pub(crate) batches: Vec<Vec<BatchToken>>,
-  /// Tokens that were evaluated.
-  pub(crate) evaluated: usize,
-  /// Most cells that were in use at once.
-  pub(crate) peak: usize,
-  /// Micro-batches that were begun.
-  pub(crate) polls: usize,
-  /// Output by prompt, instead of the model's.
-  pub(crate) scripts: HashMap<Vec<Token>, Vec<Token>>,
-  /// Numbers of the decode calls that fail, from 0.
-  pub(crate) failing_decodes: HashSet<usize>,
-  /// Prompts whose sampler cannot be created.
-  pub(crate) failing_samplers: HashSet<Vec<Token>>,
-  /// Number of the token (from 0) that cannot be chosen, by prompt.
-  pub(crate) failing_samples: HashMap<Vec<Token>, usize>,
-  /// Cancels when this many micro-batches were begun.
-  pub(crate) cancels: Vec<(usize, CancelToken)>,
-  /// Histories of the last batch's rows that have logits.
-  rows: HashMap<usize, Vec<Token>>,
 }
 
 /// The decoder. Clones share their state.
@@ -134,7 +131,9 @@ impl Decoder for Fake {
     let fails = self.with(|state| state.failing_decodes.contains(&call));
     for (number, micro_batch) in batch.chunks(self.setup.micro_batch).enumerate() {
       self.with(State::poll);
-      if interrupt() {
+      let interrupted = interrupt();
+      self.with(|state| state.hooks.iter().filter(|(at, _)| *at == state.polls).for_each(|(_, hook)| hook()));
+      if interrupted {
         self.interrupted(batch);
         return Ok(Decoded::Interrupted);
       }
@@ -151,7 +150,7 @@ impl Decoder for Fake {
   fn sample(&mut self, sampler: &mut FakeSampler, row: usize, ban_end: bool) -> Result<Sampled> {
     let state = self.state.borrow();
     let history = state.rows.get(&row).unwrap_or_else(|| panic!("row {row} has no logits"));
-    assert_eq!(history, &sampler.history, "the KV cache and the sampler disagree");
+    assert!(state.shifted || history == &sampler.history, "the KV cache and the sampler disagree");
     let number = sampler.history.len() - sampler.prompt.len();
     if state.failing_samples.get(&sampler.prompt) == Some(&number) {
       return Err(EngineError::new(ErrorCode::GrammarInvalid, "scripted: no token"));
@@ -167,6 +166,40 @@ impl Decoder for Fake {
     Ok(Sampled { token, logprobs })
   }
 
+  fn vocabulary_size(&self) -> usize {
+    usize::try_from(model::VOCABULARY).expect("a size")
+  }
+
+  fn constraint(&self, options: &GenerateOptions) -> Result<Option<Box<dyn Constraint>>> {
+    options.constraint.as_ref().map(|wanted| model::grammars().start(&wanted.source, &[])).transpose()
+  }
+
+  fn propose(
+    &mut self,
+    sampler: &mut FakeSampler,
+    row: usize,
+    ban_end: bool,
+    mask: Option<&TokenMask>,
+  ) -> Result<Sampled> {
+    let length = sampler.history.len();
+    let mut sampled = self.sample(sampler, row, ban_end)?;
+    sampler.history.truncate(length);
+    if let Some(mask) = mask {
+      // The wish, or the next token after it that may come.
+      let wish = sampled.token;
+      let others = (0..model::VOCABULARY).map(|step| (wish + step) % model::VOCABULARY);
+      let allowed = others.into_iter().find(|&token| mask.allows(token) && !(ban_end && token == model::END));
+      sampled.token =
+        allowed.ok_or_else(|| EngineError::new(ErrorCode::GrammarInvalid, "the mask leaves no token"))?;
+    }
+    Ok(sampled)
+  }
+
+  fn accept(&mut self, sampler: &mut FakeSampler, token: Token) -> Result<()> {
+    sampler.history.push(token);
+    Ok(())
+  }
+
   fn piece(&self, _: &FakeSampler, token: Token, out: &mut Vec<u8>) {
     out.extend_from_slice(model::piece(token));
   }
@@ -175,22 +208,22 @@ impl Decoder for Fake {
     token == model::END
   }
 
+  fn can_rewind(&self, sequence: SequenceId, from: usize) -> bool {
+    let length = self.length(sequence);
+    assert!(from <= length, "a rewind of {length} tokens to {from}");
+    match self.setup.memory {
+      Memory::Full => true,
+      Memory::Window(most) => length - from <= most,
+      Memory::Recurrent => length == from,
+    }
+  }
+
   fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool {
-    let memory = self.setup.memory;
-    self.with(|state| {
-      let cells = &mut state.cells[index(sequence)];
-      assert!(from <= cells.len(), "a rewind of {} tokens to {from}", cells.len());
-      let back = cells.len() - from;
-      let possible = match memory {
-        Memory::Full => true,
-        Memory::Window(most) => back <= most,
-        Memory::Recurrent => back == 0,
-      };
-      if possible {
-        cells.truncate(from);
-      }
-      possible
-    })
+    let possible = self.can_rewind(sequence, from);
+    if possible {
+      self.with(|state| state.cells[index(sequence)].truncate(from));
+    }
+    possible
   }
 
   fn clear(&mut self, sequence: SequenceId) {
@@ -199,6 +232,94 @@ impl Decoder for Fake {
 
   fn length(&self, sequence: SequenceId) -> usize {
     self.state.borrow().cells[index(sequence)].len()
+  }
+
+  fn copy(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
+    assert!(from != to && self.can_rewind(from, length), "a copy of a beginning that is not there any more");
+    self.with(|state| {
+      assert!(state.cells[index(to)].is_empty(), "a copy over other tokens");
+      state.cells[index(to)] = state.cells[index(from)][..length].to_vec();
+    });
+    true
+  }
+
+  fn reach(&self) -> Reach {
+    match self.setup.memory {
+      Memory::Full => Reach::Any,
+      Memory::Window(most) => Reach::Back(most.min(1)),
+      Memory::Recurrent => Reach::Back(0),
+    }
+  }
+
+  fn snapshot(&mut self, sequence: SequenceId) -> Option<Vec<u8>> {
+    self.with(|state| {
+      state.snapshots += 1;
+      Some(state.tokens(sequence).iter().flat_map(|token| token.to_le_bytes()).collect())
+    })
+  }
+
+  fn restore(&mut self, sequence: SequenceId, state: &[u8]) -> bool {
+    let (tokens, rest) = state.as_chunks::<4>();
+    assert!(rest.is_empty());
+    let context = self.setup.context;
+    self.with(|state| {
+      state.restored += 1;
+      state.cells[index(sequence)].clear();
+      for token in tokens {
+        state.put(sequence, Token::from_le_bytes(*token));
+      }
+      let used = state.used();
+      assert!(used <= context, "{used} cells are in use after a restore, the context has {context}");
+    });
+    true
+  }
+
+  fn can_shift(&self) -> bool {
+    self.setup.memory == Memory::Full
+  }
+
+  fn shift(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
+    assert!(self.can_shift());
+    self.with(|state| {
+      let own = &state.cells[index(sequence)];
+      let others = state.cells.iter().enumerate().filter(|&(other, _)| other != index(sequence));
+      assert!(others.flat_map(|(_, cells)| cells).all(|cell| !own.contains(cell)), "a shift of shared cells");
+      state.cells[index(sequence)].drain(keep..keep + discard);
+      state.shifted = true;
+    });
+    true
+  }
+
+  fn drafter(&self) -> Option<Kind> {
+    self.setup.drafting.map(|_| Kind::Mtp)
+  }
+
+  fn observe(&mut self, _: SequenceId, row: usize, evaluated: usize) {
+    self.with(|state| {
+      let history = state.rows.get(&row).unwrap_or_else(|| panic!("row {row} has no logits"));
+      assert_eq!(history.len(), evaluated, "row {row} comes after another token");
+    });
+  }
+
+  fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {
+    let wrong_every = self.setup.drafting.expect("a drafter").wrong_every;
+    let draft = |request: &DraftRequest| {
+      assert!(request.most > 0, "nothing was asked for");
+      assert_eq!(self.length(request.sequence) + 1, request.history.len(), "only the last token is new");
+      let mut history = request.history.to_vec();
+      for _ in 0..request.most {
+        let scripts = &self.state.borrow().scripts;
+        let script = scripts.iter().find(|(prompt, _)| history.starts_with(prompt));
+        let scripted = script.and_then(|(prompt, script)| script.get(history.len() - prompt.len()).copied());
+        let right = scripted.unwrap_or_else(|| model::next(&history, 7, false));
+        let wrong = wrong_every > 0 && history.len().is_multiple_of(wrong_every);
+        history.push(if wrong { (right + 1) % model::VOCABULARY } else { right });
+      }
+      history.split_off(request.history.len())
+    };
+    let drafts: Vec<_> = requests.iter().map(draft).collect();
+    self.with(|state| state.drafts.extend(drafts.iter().map(Vec::len)));
+    drafts
   }
 }
 
@@ -211,42 +332,6 @@ impl Fake {
   }
 }
 
-impl State {
-  fn poll(&mut self) {
-    self.polls += 1;
-    for (at, cancel) in &self.cancels {
-      if *at == self.polls {
-        cancel.cancel();
-      }
-    }
-  }
-
-  fn evaluate(&mut self, first_row: usize, micro_batch: &[BatchToken], context: usize) {
-    for (offset, token) in micro_batch.iter().enumerate() {
-      assert!(
-        (0..model::VOCABULARY).contains(&token.token),
-        "token {} is not in the vocabulary",
-        token.token
-      );
-      let cells = &mut self.cells[index(token.sequence)];
-      assert_eq!(cells.len(), index(token.position), "sequence {} has a gap", token.sequence);
-      cells.push(token.token);
-      if token.logits {
-        self.rows.insert(first_row + offset, cells.clone());
-      }
-    }
-    self.evaluated += micro_batch.len();
-    let used = self.used();
-    assert!(used <= context, "{used} cells are in use, the context has {context}");
-    self.peak = self.peak.max(used);
-  }
-
-  /// Cells in use.
-  pub(crate) fn used(&self) -> usize {
-    self.cells.iter().map(Vec::len).sum()
-  }
-}
-
-fn index(number: i32) -> usize {
+pub(super) fn index(number: i32) -> usize {
   usize::try_from(number).expect("an index is not negative")
 }

@@ -4,3 +4,4 @@ pub(crate) mod fake;
 pub(crate) mod model;
 pub(crate) mod sink;
 pub(crate) mod solo;
+pub(crate) mod state;

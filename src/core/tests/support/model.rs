@@ -1,6 +1,9 @@
 //! The fake's language model: a vocabulary, and a next token that depends on every token before it.
 
+use std::sync::OnceLock;
+
 use local_inference_core::decoder::Token;
+use local_inference_core::grammar::{GrammarEngine, Lexicon};
 
 /// Ends a generation.
 pub(crate) const END: Token = 0;
@@ -60,4 +63,26 @@ pub(crate) fn next(history: &[Token], seed: u32, ban_end: bool) -> Token {
     return END;
   }
   1 + Token::try_from((hash >> 13) % (u64::from(VOCABULARY.unsigned_abs()) - 1)).expect("a small vocabulary")
+}
+
+/// Grammars over this vocabulary. The longest piece from the left is how this model spells a text.
+pub(crate) fn grammars() -> &'static GrammarEngine {
+  static ENGINE: OnceLock<GrammarEngine> = OnceLock::new();
+  ENGINE.get_or_init(|| {
+    let words = PIECES.iter().map(|piece| piece.to_vec()).collect();
+    let tokenize = |text: &str| {
+      let (mut tokens, mut rest) = (Vec::new(), text.as_bytes());
+      while !rest.is_empty() {
+        let longest = (1..VOCABULARY)
+          .filter(|&token| !piece(token).is_empty() && rest.starts_with(piece(token)))
+          .max_by_key(|&token| piece(token).len());
+        let Some(token) = longest else { break };
+        tokens.push(token);
+        rest = &rest[piece(token).len()..];
+      }
+      tokens
+    };
+    let lexicon = Lexicon { words, control: Vec::new(), ends: vec![END], tokenize: Box::new(tokenize) };
+    GrammarEngine::new(lexicon).expect("the vocabulary is a good one")
+  })
 }

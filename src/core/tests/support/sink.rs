@@ -102,6 +102,11 @@ impl Inbox {
     }
   }
 
+  /// Whether the request failed.
+  pub(crate) fn failed(&self) -> bool {
+    matches!(self.0.borrow().events.last(), Some(Event::Failed(_)))
+  }
+
   /// Code and message of a request that failed.
   pub(crate) fn failure(&self) -> (ErrorCode, String) {
     match self.0.borrow().events.last() {

@@ -2,9 +2,10 @@
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::Token;
+use local_inference_core::durable::Stored;
 use local_inference_core::generate::{FinishReason, Request};
-use local_inference_core::options::GenerateOptions;
-use local_inference_core::schedule::{Activity, Scheduler};
+use local_inference_core::options::{GenerateOptions, Lane, QueueOptions};
+use local_inference_core::schedule::{Activity, Arrival, Scheduler, Settings};
 
 use super::fake::{Fake, Setup};
 use super::model;
@@ -29,13 +30,30 @@ pub(crate) struct Ticket {
 impl Bench {
   pub(crate) fn new(setup: Setup) -> Self {
     let fake = Fake::new(setup);
-    Self { scheduler: Scheduler::new(fake.clone(), setup.parallel), fake }
+    let settings = Settings {
+      parallel: setup.parallel,
+      cache_bytes: setup.cache,
+      queue_limit: setup.queue_limit,
+      durable: setup.durable,
+      speculation: setup.drafting.map(|drafting| drafting.limits),
+      ..Settings::default()
+    };
+    Self { scheduler: Scheduler::new(fake.clone(), &settings), fake }
   }
 
   pub(crate) fn submit(&mut self, prompt: &[Token], options: GenerateOptions) -> Ticket {
-    let ticket = Ticket { inbox: Inbox::new(), cancel: CancelToken::new() };
-    let request = Request { prompt: prompt.to_vec(), options, cancel: ticket.cancel.clone() };
-    self.scheduler.submit(request, ticket.inbox.clone());
+    self.submit_stored(prompt, options, Stored::Nothing)
+  }
+
+  /// As [`submit`](Self::submit), with what was found of the conversation.
+  pub(crate) fn submit_stored(
+    &mut self,
+    prompt: &[Token],
+    options: GenerateOptions,
+    stored: Stored,
+  ) -> Ticket {
+    let (ticket, arrival) = arrival(prompt, options);
+    self.scheduler.submit(Arrival { stored, ..arrival });
     ticket
   }
 
@@ -59,9 +77,25 @@ impl Bench {
   }
 }
 
+/// A request that is not submitted yet.
+pub(crate) fn arrival(prompt: &[Token], options: GenerateOptions) -> (Ticket, Arrival<Inbox>) {
+  let ticket = Ticket { inbox: Inbox::new(), cancel: CancelToken::new() };
+  let request = Request { prompt: prompt.to_vec(), options, cancel: ticket.cancel.clone() };
+  let arrival = Arrival::new(request, ticket.inbox.clone());
+  (ticket, arrival)
+}
+
 /// What `prompt` gives on a scheduler of its own.
 pub(crate) fn solo(setup: Setup, prompt: &[Token], options: GenerateOptions) -> Outcome {
-  Bench::new(Setup { parallel: 1, ..setup }).run(prompt, options).outcome()
+  Bench::new(Setup { parallel: 1, cache: 0, durable: false, drafting: None, ..setup })
+    .run(prompt, options)
+    .outcome()
+}
+
+/// Options with a limit, of a lane.
+pub(crate) fn in_lane(lane: Lane, max_tokens: u32) -> GenerateOptions {
+  let queue = QueueOptions { lane, ..QueueOptions::default() };
+  GenerateOptions { ignore_eos: true, queue, ..limit(max_tokens) }
 }
 
 /// Options with a limit.

@@ -1,6 +1,10 @@
 //! What the tests of this crate share: the started backend, the real models, a collecting sink.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub(crate) mod chat;
+pub(crate) mod gguf;
+pub(crate) mod reuse;
+
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -52,7 +56,7 @@ pub(crate) fn load(path: &std::path::Path) -> Model {
 pub(crate) fn open(model: &Model, size: u32) -> Session {
   Session::open(
     model,
-    &ContextOptions { context_size: Some(size), threads: Some(2), ..ContextOptions::default() },
+    &ContextOptions { context_size: Some(size), threads: Some(1), ..ContextOptions::default() },
   )
   .unwrap()
 }

@@ -1,9 +1,7 @@
 //! Generation with a real model.
 
-mod support;
-
+use crate::support::{chatml, collect, greedy, load, open, smollm2, submit};
 use local_inference_core::generate::FinishReason;
-use support::{chatml, collect, greedy, load, open, smollm2, submit};
 
 #[test]
 fn smollm2_knows_the_capital_of_france() {

@@ -1,0 +1,417 @@
+//! GBNF, the notation of llama.cpp's grammars, read into a tree.
+
+use std::collections::HashMap;
+
+use crate::error::{EngineError, ErrorCode, Result};
+
+/// Deepest nesting of groups.
+const MAX_DEPTH: usize = 100;
+/// Most repetitions with a bound; llama.cpp has the same limit.
+const MAX_REPETITION: u32 = 2_000;
+/// Most repetitions of repetitions, multiplied.
+const MAX_PRODUCT: u64 = 100_000;
+
+/// What an element matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Item {
+  /// Characters one after the other; none at all for an empty literal.
+  Literal(String),
+  /// One character within, or outside, of the ranges.
+  Class { negated: bool, ranges: Vec<(char, char)> },
+  /// One token, or any other: by number, or by its text.
+  Token { negated: bool, name: TokenName },
+  /// A rule, by its index.
+  Rule(usize),
+  /// A choice in parentheses.
+  Group(Vec<Sequence>),
+}
+
+/// How a token is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TokenName {
+  Number(u32),
+  Text(String),
+}
+
+/// An item and how often it comes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Element {
+  pub(super) item: Item,
+  pub(super) least: u32,
+  /// `None`: as often as wanted.
+  pub(super) most: Option<u32>,
+}
+
+pub(super) type Sequence = Vec<Element>;
+
+/// A grammar: alternatives of each rule, and the rule that the text must match.
+#[derive(Debug)]
+pub(super) struct Gbnf {
+  pub(super) rules: Vec<Vec<Sequence>>,
+  pub(super) root: usize,
+}
+
+/// Reads `source`.
+///
+/// # Errors
+/// `GRAMMAR_INVALID` with the line, for everything that llama.cpp refuses too.
+pub(super) fn parse(source: &str) -> Result<Gbnf> {
+  let mut parser = Parser { rest: source, line: 1, names: HashMap::new(), rules: Vec::new(), depth: 0 };
+  parser.blank(true);
+  while !parser.rest.is_empty() {
+    parser.rule()?;
+    parser.blank(true);
+  }
+  let Parser { names, rules, .. } = parser;
+  let root = *names.get("root").ok_or_else(|| invalid("it has no rule named root"))?;
+  let missing =
+    names.iter().filter(|(_, index)| rules[**index].is_none()).map(|(name, _)| name.as_str()).min();
+  if let Some(name) = missing {
+    return Err(invalid(format!("the rule {name} is used and not defined")));
+  }
+  let rules: Vec<Vec<Sequence>> = rules.into_iter().map(Option::unwrap_or_default).collect();
+  let mut known = vec![None; rules.len()];
+  if (0..rules.len()).any(|index| repetitions(&rules, index, &mut known) > MAX_PRODUCT) {
+    return Err(invalid(format!("repetitions within repetitions come to more than {MAX_PRODUCT}")));
+  }
+  Ok(Gbnf { rules, root })
+}
+
+fn invalid(reason: impl std::fmt::Display) -> EngineError {
+  EngineError::new(ErrorCode::GrammarInvalid, format!("the grammar is not valid: {reason}"))
+}
+
+/// How often the innermost repetition may come round within all those around it, across rules.
+fn repetitions(grammar: &[Vec<Sequence>], index: usize, known: &mut [Option<u64>]) -> u64 {
+  if let Some(product) = known[index] {
+    return product;
+  }
+  // A rule that refers to itself has no product; what is in it counts once.
+  known[index] = Some(1);
+  let product = product(grammar, &grammar[index], known);
+  known[index] = Some(product);
+  product
+}
+
+fn product(grammar: &[Vec<Sequence>], alternatives: &[Sequence], known: &mut [Option<u64>]) -> u64 {
+  let each = alternatives.iter().flatten().map(|element| {
+    let inner = match &element.item {
+      Item::Group(inner) => product(grammar, inner, known),
+      Item::Rule(rule) => repetitions(grammar, *rule, known),
+      _ => 1,
+    };
+    inner.saturating_mul(u64::from(element.most.unwrap_or(0).max(element.least).max(1)))
+  });
+  each.max().unwrap_or(1)
+}
+
+struct Parser<'a> {
+  rest: &'a str,
+  line: usize,
+  names: HashMap<String, usize>,
+  rules: Vec<Option<Vec<Sequence>>>,
+  depth: usize,
+}
+
+impl<'a> Parser<'a> {
+  fn fail<T>(&self, expected: &str) -> Result<T> {
+    let found: String = self.rest.chars().take(12).collect();
+    let found = if found.is_empty() { "the end".to_owned() } else { format!("{found:?}") };
+    Err(invalid(format!("line {}: expected {expected}, found {found}", self.line)))
+  }
+
+  /// Skips blanks and comments, and line ends where they mean nothing.
+  fn blank(&mut self, lines: bool) {
+    while let Some(next) = self.rest.chars().next() {
+      match next {
+        ' ' | '\t' => self.skip(1),
+        '\n' | '\r' if lines => self.skip(1),
+        '#' => self.skip(self.rest.find(['\n', '\r']).unwrap_or(self.rest.len())),
+        _ => break,
+      }
+    }
+  }
+
+  fn skip(&mut self, bytes: usize) {
+    self.line += self.rest[..bytes].matches('\n').count();
+    self.rest = &self.rest[bytes..];
+  }
+
+  fn eat(&mut self, text: &str) -> bool {
+    let found = self.rest.starts_with(text);
+    if found {
+      self.skip(text.len());
+    }
+    found
+  }
+
+  fn word(&mut self) -> Option<&'a str> {
+    let end = self.rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
+    let (word, _) = self.rest.split_at(end.unwrap_or(self.rest.len()));
+    self.skip(word.len());
+    Some(word).filter(|word| !word.is_empty())
+  }
+
+  fn index(&mut self, name: &str) -> usize {
+    if let Some(&index) = self.names.get(name) {
+      return index;
+    }
+    let index = self.rules.len();
+    self.names.insert(name.to_owned(), index);
+    self.rules.push(None);
+    index
+  }
+
+  fn rule(&mut self) -> Result<()> {
+    let Some(name) = self.word() else { return self.fail("the name of a rule") };
+    let index = self.index(name);
+    self.blank(false);
+    if !self.eat("::=") {
+      return self.fail("::=");
+    }
+    self.blank(true);
+    let alternatives = self.alternatives(false)?;
+    if !self.rest.is_empty() && !self.rest.starts_with(['\n', '\r']) {
+      return self.fail("the end of the line");
+    }
+    // The last definition of a name counts, as in llama.cpp.
+    self.rules[index] = Some(alternatives);
+    Ok(())
+  }
+
+  fn alternatives(&mut self, nested: bool) -> Result<Vec<Sequence>> {
+    let mut alternatives = vec![self.sequence(nested)?];
+    while self.eat("|") {
+      self.blank(true);
+      alternatives.push(self.sequence(nested)?);
+    }
+    Ok(alternatives)
+  }
+
+  fn sequence(&mut self, nested: bool) -> Result<Sequence> {
+    let mut sequence: Sequence = Vec::new();
+    loop {
+      if let Some((least, most)) = self.repetition(nested)? {
+        match sequence.last_mut() {
+          Some(last) if last.least == 1 && last.most == Some(1) => (last.least, last.most) = (least, most),
+          Some(last) => {
+            let inner = std::mem::replace(last, Element { item: Item::Group(Vec::new()), least, most });
+            last.item = Item::Group(vec![vec![inner]]);
+          }
+          None => return self.fail("something to repeat"),
+        }
+      } else if let Some(item) = self.item()? {
+        sequence.push(Element { item, least: 1, most: Some(1) });
+      } else {
+        return Ok(sequence);
+      }
+      self.blank(nested);
+    }
+  }
+
+  fn repetition(&mut self, nested: bool) -> Result<Option<(u32, Option<u32>)>> {
+    if self.eat("*") {
+      return Ok(Some((0, None)));
+    }
+    if self.eat("+") {
+      return Ok(Some((1, None)));
+    }
+    if self.eat("?") {
+      return Ok(Some((0, Some(1))));
+    }
+    if !self.eat("{") {
+      return Ok(None);
+    }
+    self.blank(nested);
+    let least = self.number()?;
+    self.blank(nested);
+    let mut most = Some(least);
+    if self.eat(",") {
+      self.blank(nested);
+      let bounded = self.rest.starts_with(|c: char| c.is_ascii_digit());
+      most = if bounded { Some(self.number()?) } else { None };
+      self.blank(nested);
+    }
+    if !self.eat("}") {
+      return self.fail("}");
+    }
+    // A bound beyond the limit is as good as none, as in llama.cpp.
+    let most = most.filter(|&most| most <= MAX_REPETITION);
+    if least > MAX_REPETITION || most.is_some_and(|most| most < least) {
+      return Err(invalid(format!(
+        "line {}: a repetition must be at most {MAX_REPETITION} and its bounds in order",
+        self.line
+      )));
+    }
+    Ok(Some((least, most)))
+  }
+
+  fn number(&mut self) -> Result<u32> {
+    let end = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
+    let Ok(number) = self.rest[..end].parse() else { return self.fail("a number") };
+    self.skip(end);
+    Ok(number)
+  }
+
+  fn item(&mut self) -> Result<Option<Item>> {
+    let Some(next) = self.rest.chars().next() else { return Ok(None) };
+    Ok(Some(match next {
+      '"' => self.literal()?,
+      '[' => self.class()?,
+      '.' => {
+        self.skip(1);
+        Item::Class { negated: true, ranges: Vec::new() }
+      }
+      '<' | '!' => self.token()?,
+      '(' => self.group()?,
+      _ => match self.word() {
+        Some(name) => Item::Rule(self.index(name)),
+        None => return Ok(None),
+      },
+    }))
+  }
+
+  fn group(&mut self) -> Result<Item> {
+    self.depth += 1;
+    if self.depth > MAX_DEPTH {
+      return Err(invalid(format!("line {}: groups nest deeper than {MAX_DEPTH}", self.line)));
+    }
+    self.skip(1);
+    self.blank(true);
+    let alternatives = self.alternatives(true)?;
+    if !self.eat(")") {
+      return self.fail(")");
+    }
+    self.depth -= 1;
+    Ok(Item::Group(alternatives))
+  }
+
+  fn literal(&mut self) -> Result<Item> {
+    self.skip(1);
+    let mut text = String::new();
+    while !self.eat("\"") {
+      text.push(self.character()?);
+    }
+    Ok(Item::Literal(text))
+  }
+
+  fn class(&mut self) -> Result<Item> {
+    self.skip(1);
+    let negated = self.eat("^");
+    let mut ranges = Vec::new();
+    while !self.eat("]") {
+      let low = self.character()?;
+      let range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
+      let high = if range {
+        self.skip(1);
+        self.character()?
+      } else {
+        low
+      };
+      if high < low {
+        return Err(invalid(format!("line {}: the range {low:?} to {high:?} is empty", self.line)));
+      }
+      ranges.push((low, high));
+    }
+    Ok(Item::Class { negated, ranges })
+  }
+
+  fn token(&mut self) -> Result<Item> {
+    let negated = self.eat("!");
+    let Some(end) = self.rest.find('>').filter(|_| self.rest.starts_with('<')) else {
+      return self.fail("a token in <>");
+    };
+    let text = &self.rest[..=end];
+    let number = text.strip_prefix("<[").and_then(|text| text.strip_suffix("]>"));
+    let name = match number.map(str::parse) {
+      Some(Ok(number)) => TokenName::Number(number),
+      Some(Err(_)) => return self.fail("the number of a token"),
+      None => TokenName::Text(text.to_owned()),
+    };
+    self.skip(end + 1);
+    Ok(Item::Token { negated, name })
+  }
+
+  /// One character of a literal or a class.
+  fn character(&mut self) -> Result<char> {
+    let Some(next) = self.rest.chars().next() else { return self.fail("the end of a literal or class") };
+    if next != '\\' {
+      self.skip(next.len_utf8());
+      return Ok(next);
+    }
+    let Some(escape) = self.rest[1..].chars().next() else { return self.fail("an escape") };
+    let digits = match escape {
+      'x' => 2,
+      'u' => 4,
+      'U' => 8,
+      _ => {
+        let plain = match escape {
+          't' => '\t',
+          'r' => '\r',
+          'n' => '\n',
+          '\\' | '"' | '[' | ']' | '-' => escape,
+          _ => return self.fail("a known escape"),
+        };
+        self.skip(2);
+        return Ok(plain);
+      }
+    };
+    let number = self.rest.get(2..2 + digits).and_then(|text| u32::from_str_radix(text, 16).ok());
+    let Some(character) = number.and_then(char::from_u32) else { return self.fail("a character's number") };
+    self.skip(2 + digits);
+    Ok(character)
+  }
+}
+
+#[cfg(test)]
+mod tests {
+  use super::*;
+
+  fn refused(source: &str) -> String {
+    let error = parse(source).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::GrammarInvalid);
+    error.to_string()
+  }
+
+  #[test]
+  fn rules_may_span_lines_inside_groups_and_after_bars() {
+    let grammar = parse("root ::= (\n \"a\" # one\n | b\n) |\n c\nb ::= [x-z]+\nc ::= .{2,3}").unwrap();
+    assert_eq!(grammar.rules.len(), 3);
+    assert_eq!(grammar.rules[grammar.root].len(), 2);
+  }
+
+  #[test]
+  fn escapes_name_characters() {
+    let grammar = parse(r#"root ::= "\x41\u00e9\U0001F980\n\"" [\]\-\\]"#).unwrap();
+    let first = &grammar.rules[grammar.root][0];
+    assert_eq!(first[0].item, Item::Literal("Aé🦀\n\"".to_owned()));
+    let ranges = vec![(']', ']'), ('-', '-'), ('\\', '\\')];
+    assert_eq!(first[1].item, Item::Class { negated: false, ranges });
+  }
+
+  #[test]
+  fn a_repeated_repetition_nests() {
+    let grammar = parse("root ::= \"a\"?{2}").unwrap();
+    assert!(matches!(grammar.rules[0][0][0], Element { item: Item::Group(_), least: 2, most: Some(2) }));
+  }
+
+  #[test]
+  fn what_is_not_a_grammar_is_refused_with_its_line() {
+    for (source, part) in [
+      ("root ::= \"unclosed", "line 1"),
+      ("root ::= missing", "missing"),
+      ("\n\nno rule", "line 3"),
+      ("other ::= \"x\"", "root"),
+      ("root ::= [a-", "line 1"),
+      ("root ::= (\"a\"", ")"),
+      ("root ::= \"a\"{99999}", "2000"),
+      ("root ::= *", "repeat"),
+      ("root ::= [z-a]", "empty"),
+      ("root ::= \"\\q\"", "escape"),
+      ("root ::= \"a\" )", "end of the line"),
+    ] {
+      assert!(refused(source).contains(part), "{source}: {}", refused(source));
+    }
+    assert!(refused(&format!("root ::= {}", "(".repeat(100_000))).contains("nest"));
+  }
+}

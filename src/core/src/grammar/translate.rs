@@ -1,0 +1,327 @@
+//! GBNF as the engine's own notation.
+//!
+//! GBNF knows characters only, the engine splits text into the longest lexemes first. Where nothing recurs, the whole
+//! grammar is one regular expression and so one lexeme, which is exact and fast. Otherwise each character is a lexeme of
+//! its own: of such no one is the beginning of another, so that the split changes nothing.
+
+use std::fmt::Write as _;
+
+use super::gbnf::{Element, Gbnf, Item, Sequence, TokenName};
+use crate::decoder::Token;
+use crate::error::{EngineError, ErrorCode, Result};
+
+/// Most elements of a grammar once its repetitions are written out.
+const MAX_SIZE: usize = 200_000;
+
+/// Finds the single token with this text, control tokens included.
+pub(super) type TokenByText<'a> = &'a dyn Fn(&str) -> Option<Token>;
+
+/// `grammar` in Lark notation. Literals that contain one of `specials` match that token there, not its characters.
+///
+/// # Errors
+/// `GRAMMAR_INVALID`: left recursion, an unknown token, too large.
+pub(super) fn to_lark(grammar: &Gbnf, specials: &[(String, Token)], token: TokenByText) -> Result<String> {
+  let facts = Facts::of(grammar)?;
+  let mut writer = Writer { grammar, specials, token, out: String::new(), size: 0, regular: false };
+  writer.regular = !facts.recursive && !writer.has_tokens();
+  for (index, alternatives) in grammar.rules.iter().enumerate() {
+    if facts.reached[index] {
+      let name = writer.name(index);
+      let _ = write!(writer.out, "{name}: ");
+      writer.alternatives(alternatives)?;
+      writer.out.push('\n');
+    }
+  }
+  let root = writer.name(grammar.root);
+  // A lexeme is never empty: that the whole text may be is said beside it.
+  let empty = if writer.regular && facts.nullable[grammar.root] { " | \"\"" } else { "" };
+  Ok(format!("start: {root}{empty}\n{}", writer.out))
+}
+
+fn invalid(reason: impl std::fmt::Display) -> EngineError {
+  EngineError::new(ErrorCode::GrammarInvalid, format!("the grammar is not valid: {reason}"))
+}
+
+/// What follows from the rules' references.
+struct Facts {
+  reached: Vec<bool>,
+  nullable: Vec<bool>,
+  recursive: bool,
+}
+
+impl Facts {
+  fn of(grammar: &Gbnf) -> Result<Self> {
+    let nullable = nullable(grammar);
+    let (reached, recursive) = visit(grammar, &|index| references(&grammar.rules[index]), &[grammar.root]);
+    let all: Vec<usize> = (0..grammar.rules.len()).collect();
+    let (_, left) = visit(grammar, &|index| leftmost(&grammar.rules[index], &nullable), &all);
+    if left {
+      return Err(invalid("a rule refers to itself before it reads anything (left recursion)"));
+    }
+    Ok(Self { reached, nullable, recursive })
+  }
+}
+
+/// The rules that are reached from `from`, and whether one of them reaches itself.
+fn visit(grammar: &Gbnf, next: &dyn Fn(usize) -> Vec<usize>, from: &[usize]) -> (Vec<bool>, bool) {
+  #[derive(Clone, Copy, PartialEq)]
+  enum Mark {
+    New,
+    Open,
+    Done,
+  }
+  let mut marks = vec![Mark::New; grammar.rules.len()];
+  let mut cycle = false;
+  for &start in from {
+    // Depth first without recursion of ours: a grammar may be a chain of many thousand rules.
+    let mut stack = vec![(start, next(start))];
+    if marks[start] != Mark::New {
+      continue;
+    }
+    marks[start] = Mark::Open;
+    while let Some((index, open)) = stack.last_mut() {
+      match open.pop() {
+        Some(child) if marks[child] == Mark::New => {
+          marks[child] = Mark::Open;
+          stack.push((child, next(child)));
+        }
+        Some(child) => cycle |= marks[child] == Mark::Open,
+        None => {
+          marks[*index] = Mark::Done;
+          stack.pop();
+        }
+      }
+    }
+  }
+  (marks.into_iter().map(|mark| mark != Mark::New).collect(), cycle)
+}
+
+fn references(alternatives: &[Sequence]) -> Vec<usize> {
+  let mut found = Vec::new();
+  for element in alternatives.iter().flatten() {
+    match &element.item {
+      Item::Rule(index) => found.push(*index),
+      Item::Group(inner) => found.extend(references(inner)),
+      _ => {}
+    }
+  }
+  found
+}
+
+/// Rules that may begin at the first character.
+fn leftmost(alternatives: &[Sequence], nullable: &[bool]) -> Vec<usize> {
+  let mut found = Vec::new();
+  for sequence in alternatives {
+    for element in sequence {
+      match &element.item {
+        Item::Rule(index) => found.push(*index),
+        Item::Group(inner) => found.extend(leftmost(inner, nullable)),
+        _ => {}
+      }
+      if !may_be_empty(element, nullable) {
+        break;
+      }
+    }
+  }
+  found
+}
+
+fn nullable(grammar: &Gbnf) -> Vec<bool> {
+  let mut nullable = vec![false; grammar.rules.len()];
+  loop {
+    let mut changed = false;
+    for (index, alternatives) in grammar.rules.iter().enumerate() {
+      if !nullable[index] && any_empty(alternatives, &nullable) {
+        nullable[index] = true;
+        changed = true;
+      }
+    }
+    if !changed {
+      return nullable;
+    }
+  }
+}
+
+fn any_empty(alternatives: &[Sequence], nullable: &[bool]) -> bool {
+  alternatives.iter().any(|sequence| sequence.iter().all(|element| may_be_empty(element, nullable)))
+}
+
+fn may_be_empty(element: &Element, nullable: &[bool]) -> bool {
+  element.least == 0
+    || match &element.item {
+      Item::Literal(text) => text.is_empty(),
+      Item::Rule(index) => nullable[*index],
+      Item::Group(inner) => any_empty(inner, nullable),
+      Item::Class { .. } | Item::Token { .. } => false,
+    }
+}
+
+struct Writer<'a> {
+  grammar: &'a Gbnf,
+  specials: &'a [(String, Token)],
+  token: TokenByText<'a>,
+  out: String,
+  size: usize,
+  /// Rules are written as terminals.
+  regular: bool,
+}
+
+impl Writer<'_> {
+  fn name(&self, index: usize) -> String {
+    if self.regular { format!("R{index}") } else { format!("r{index}") }
+  }
+
+  fn has_tokens(&self) -> bool {
+    self.grammar.rules.iter().any(|alternatives| self.names_token(alternatives))
+  }
+
+  fn names_token(&self, alternatives: &[Sequence]) -> bool {
+    alternatives.iter().flatten().any(|element| match &element.item {
+      Item::Token { .. } => true,
+      Item::Literal(text) => self.specials.iter().any(|(special, _)| text.contains(special.as_str())),
+      Item::Group(inner) => self.names_token(inner),
+      _ => false,
+    })
+  }
+
+  fn alternatives(&mut self, alternatives: &[Sequence]) -> Result<()> {
+    for (number, sequence) in alternatives.iter().enumerate() {
+      if number > 0 {
+        self.out.push_str(" | ");
+      }
+      if sequence.is_empty() {
+        self.out.push_str("\"\"");
+      }
+      for element in sequence {
+        self.element(element)?;
+        self.out.push(' ');
+      }
+    }
+    Ok(())
+  }
+
+  fn element(&mut self, element: &Element) -> Result<()> {
+    self.size += 1;
+    if self.size > MAX_SIZE {
+      return Err(invalid(format!("it has more than {MAX_SIZE} elements")));
+    }
+    match &element.item {
+      Item::Literal(text) => self.literal(text),
+      Item::Class { negated, ranges } => self.class(*negated, ranges),
+      Item::Token { negated, name } => self.token(*negated, name)?,
+      Item::Rule(index) => {
+        let name = self.name(*index);
+        self.out.push_str(&name);
+      }
+      Item::Group(inner) => {
+        self.out.push('(');
+        self.alternatives(inner)?;
+        self.out.push(')');
+      }
+    }
+    match (element.least, element.most) {
+      (1, Some(1)) => {}
+      (0, None) => self.out.push('*'),
+      (1, None) => self.out.push('+'),
+      (0, Some(1)) => self.out.push('?'),
+      (least, None) => {
+        let _ = write!(self.out, "{{{least},}}");
+      }
+      (least, Some(most)) => {
+        let _ = write!(self.out, "{{{least},{most}}}");
+      }
+    }
+    Ok(())
+  }
+
+  fn literal(&mut self, text: &str) {
+    if self.regular {
+      self.out.push_str(&quoted(text));
+      return;
+    }
+    // In parentheses, so that a repetition is of all of it.
+    self.out.push('(');
+    let mut rest = text;
+    if rest.is_empty() {
+      self.out.push_str("\"\"");
+    }
+    while !rest.is_empty() {
+      let special = self.specials.iter().filter(|(special, _)| rest.starts_with(special.as_str()));
+      if let Some((special, token)) = special.max_by_key(|(special, _)| special.len()) {
+        let _ = write!(self.out, "<[{token}]> ");
+        rest = &rest[special.len()..];
+      } else {
+        let length = rest.chars().next().map_or(0, char::len_utf8);
+        self.out.push_str(&quoted(&rest[..length]));
+        self.out.push(' ');
+        rest = &rest[length..];
+      }
+    }
+    self.out.push(')');
+  }
+
+  fn class(&mut self, negated: bool, ranges: &[(char, char)]) {
+    match (negated, ranges) {
+      (true, []) => self.out.push_str("/(?s:.)/"),
+      // Nothing at all.
+      (false, []) => self.out.push_str("/[^\\x{0}-\\x{10FFFF}]/"),
+      _ => {
+        self.out.push_str(if negated { "/[^" } else { "/[" });
+        for (low, high) in ranges {
+          let _ = write!(self.out, "\\x{{{:X}}}-\\x{{{:X}}}", u32::from(*low), u32::from(*high));
+        }
+        self.out.push_str("]/");
+      }
+    }
+  }
+
+  fn token(&mut self, negated: bool, name: &TokenName) -> Result<()> {
+    let number = match name {
+      TokenName::Number(number) => *number,
+      TokenName::Text(text) => (self.token)(text)
+        .and_then(|token| u32::try_from(token).ok())
+        .ok_or_else(|| invalid(format!("{text} is not a token of the model")))?,
+    };
+    let _ = if negated { write!(self.out, "<[^{number}]>") } else { write!(self.out, "<[{number}]>") };
+    Ok(())
+  }
+}
+
+/// A literal in Lark notation.
+pub(super) fn quoted(text: &str) -> String {
+  let mut out = String::from("\"");
+  for character in text.chars() {
+    match character {
+      '"' | '\\' => {
+        out.push('\\');
+        out.push(character);
+      }
+      '\0'..='\x1f' | '\x7f' => {
+        let _ = write!(out, "\\u{:04x}", u32::from(character));
+      }
+      _ => out.push(character),
+    }
+  }
+  out.push('"');
+  out
+}
+
+/// Literals of a grammar that may end a part of it, the longest first.
+pub(super) fn literals(grammar: &Gbnf) -> Vec<String> {
+  const MOST: usize = 48;
+  fn collect(alternatives: &[Sequence], found: &mut Vec<String>) {
+    for element in alternatives.iter().flatten() {
+      match &element.item {
+        Item::Literal(text) if text.len() > 1 => found.push(text.clone()),
+        Item::Group(inner) => collect(inner, found),
+        _ => {}
+      }
+    }
+  }
+  let mut found = Vec::new();
+  grammar.rules.iter().for_each(|alternatives| collect(alternatives, &mut found));
+  found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+  found.dedup();
+  found.truncate(MOST);
+  found
+}

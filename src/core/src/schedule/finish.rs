@@ -1,0 +1,151 @@
+//! What follows a decode: sampled tokens, ends, and what stays of them.
+
+use std::sync::Arc;
+
+use super::Scheduler;
+use super::batch::Row;
+use super::slot::Running;
+use crate::decoder::Decoder;
+use crate::durable::{Save, Saved};
+use crate::error::{EngineError, ErrorCode, Result};
+use crate::generate::{Event, FinishReason, Sink, Step, context_full};
+use crate::options::ContextFull;
+use crate::prefix::Label;
+
+impl<D: Decoder, K: Sink> Scheduler<D, K> {
+  pub(super) fn sample(&mut self, rows: &[Row]) {
+    for row in rows {
+      let Some(running) = &self.slots[row.slot].running else { continue };
+      if running.generation.options.queue.prewarm {
+        self.prewarmed(row.slot);
+        continue;
+      }
+      match self.advance(row) {
+        Ok(step) => {
+          if let Some(reason) = step.finish {
+            self.end(row.slot, reason);
+          } else if step.full {
+            self.full(row.slot);
+          }
+        }
+        Err(error) => self.slots[row.slot].fail(&error),
+      }
+    }
+  }
+
+  /// Samples after a row, and after those of its draft as far as what is sampled was drafted. Sends the text.
+  fn advance(&mut self, row: &Row) -> Result<Step> {
+    let Self { slots, decoder, counters, .. } = self;
+    let Some(running) = slots[row.slot].running.as_mut() else {
+      return Err(EngineError::new(ErrorCode::Internal, "a row of the batch belongs to no request"));
+    };
+    let base = running.generation.history.len();
+    let (mut accepted, mut last) = (0, row.index);
+    let mut step = running.generation.step(decoder, last)?;
+    let before_last = loop {
+      let evaluated = base + accepted;
+      let history = &running.generation.history;
+      while row.draft.token(accepted).is_some_and(|token| history.get(base + accepted) == Some(&token)) {
+        accepted += 1;
+      }
+      if step.finish.is_some() || step.full || base + accepted < history.len() {
+        break evaluated;
+      }
+      last = row.draft.row(accepted - 1);
+      let next = running.generation.step(decoder, last)?;
+      step.piece.append(next.piece);
+      step = Step { piece: step.piece, ..next };
+    };
+    counters.completion_tokens += u64::from(step.piece.tokens);
+    running.sink.send(Event::Piece(std::mem::take(&mut step.piece)));
+    let ended = step.finish.is_some();
+    self.settle(row, accepted, last, before_last, ended);
+    Ok(step)
+  }
+
+  /// The newest token of a request has no room in the context.
+  fn full(&mut self, index: usize) {
+    let slot = &mut self.slots[index];
+    let Some(running) = &slot.running else { return };
+    let size = self.decoder.context_size();
+    match running.generation.options.queue.context_full {
+      ContextFull::Stop => self.end(index, FinishReason::Context),
+      ContextFull::Error => slot.fail(&context_full(running.generation.history.len(), size)),
+      ContextFull::Shift { keep } => self.shift(index, keep as usize),
+    }
+  }
+
+  /// Forgets the older half of the tokens after the first `keep`.
+  fn shift(&mut self, index: usize, keep: usize) {
+    let size = self.decoder.context_size();
+    let keep = keep.min(size / 2);
+    let discard = (size - keep).div_ceil(2);
+    let others = self.slots.iter().enumerate().filter(|&(other, _)| other != index);
+    let alone = others.into_iter().all(|(_, other)| !other.cells.overlaps(&self.slots[index].cells));
+    let slot = &mut self.slots[index];
+    if alone && self.decoder.shift(slot.sequence, keep, discard) {
+      slot.cached.drain(keep..keep + discard);
+      slot.cells.cut(0);
+      slot.cells.grow(slot.cached.len());
+      slot.private = true;
+    } else {
+      // Moving shared cells would move them for others too: what stays is evaluated again.
+      slot.clear(&mut self.decoder);
+    }
+    if let Some(running) = &mut slot.running {
+      running.generation.forget(keep, discard);
+    }
+  }
+
+  /// The prompt of a request that only prepares for others is in the cache.
+  pub(super) fn prewarmed(&mut self, index: usize) {
+    let label = Label { pinned: true, conversation: None };
+    if !self.store.pin(&self.slots[index].cached) {
+      self.snapshot(index, label);
+    }
+    self.end(index, FinishReason::Length);
+  }
+
+  /// Ends the request in a slot. Its tokens stay for later ones, and those of a conversation are handed out.
+  pub(super) fn end(&mut self, index: usize, reason: FinishReason) {
+    let slot = &mut self.slots[index];
+    let Some(running) = slot.running.take() else { return };
+    slot.used = running.turn;
+    let conversation = running.generation.options.queue.conversation.as_deref().map(Arc::<str>::from);
+    let usage = running.finish(reason);
+    self.counters.prompt_tokens += usage.0;
+    self.counters.cached_prompt_tokens += usage.1;
+    self.counters.hits += u64::from(usage.1 > 0);
+    if slot.private {
+      return slot.clear(&mut self.decoder);
+    }
+    let Some(conversation) = conversation else { return };
+    slot.conversation = Some(Arc::clone(&conversation));
+    if !self.durable || slot.cached.is_empty() {
+      return;
+    }
+    let Some(state) = self.decoder.snapshot(slot.sequence).map(Arc::new) else { return };
+    let saved = Saved { tokens: slot.cached.clone(), state: Arc::clone(&state) };
+    // It is there anyway: the slot needs no snapshot when it is overwritten.
+    self.store.insert(
+      &slot.cached,
+      state,
+      Label { pinned: false, conversation: Some(Arc::clone(&conversation)) },
+    );
+    self.saves.push(Save { conversation, saved });
+  }
+}
+
+impl<S, K: Sink> Running<S, K> {
+  /// Says the last word. Returns the prompt tokens and how many of them were cached.
+  pub(super) fn finish(self, reason: FinishReason) -> (u64, u64) {
+    let Self { generation, mut sink, .. } = self;
+    let (piece, finished) = generation.finish(reason);
+    if !piece.text.is_empty() || !piece.reasoning.is_empty() {
+      sink.send(Event::Piece(piece));
+    }
+    let counts = (finished.usage.prompt_tokens as u64, finished.usage.cached_prompt_tokens as u64);
+    sink.send(Event::Done(finished));
+    counts
+  }
+}

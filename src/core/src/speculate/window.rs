@@ -1,0 +1,243 @@
+//! How many tokens to draft next.
+
+use super::{Acceptance, Costs, Limits, expected_tokens};
+
+/// What drafting may lose against plain decoding: this fraction of the tokens, and [`START`] once.
+const ALLOWANCE: f64 = 0.02;
+/// Plain steps that a generation may lose before anything is known.
+const START: f64 = 1.0;
+/// Most plain steps that earlier gains may be spent of: after a change of the text this is all that can be lost.
+const MOST_CREDIT: f64 = 3.0;
+/// Gain that a window must promise; less is not worth the variance.
+const WORTHWHILE: f64 = 1.02;
+/// Share of the time that looking whether drafting would pay may take.
+const PROBE_SHARE: f64 = 0.01;
+/// Longest pause between two such looks, in steps.
+const LONGEST_PAUSE: u32 = 64;
+const SHORTEST_PAUSE: u32 = 4;
+/// Right probes in a row after which it is known that drafting does not pay even so.
+const LONGEST_RUN: u32 = 6;
+/// Longest pause where probes are often right, but not often enough.
+const PAUSE_IF_OFTEN_RIGHT: u32 = 24;
+/// Steps after which a plain one renews the comparison with plain decoding.
+const PLAIN_EVERY: u32 = 64;
+/// Steps after which a longer window of unknown cost is tried: the cost does not always grow with the size.
+const TRY_EVERY: u32 = 32;
+/// Steps after which drafting that seemed not worth it is tried again: the machine may have been busy at the time.
+const RETRY_EVERY: u32 = 256;
+/// Probability of acceptance from which that makes sense.
+const RETRY_RATE: f64 = 0.6;
+/// Probability of acceptance that is assumed at first.
+const PRIOR: f64 = 0.6;
+
+/// What the next step of a sequence does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+  /// Decodes one token.
+  Plain,
+  /// Decodes one token, and drafts one only to see whether it is the one that follows.
+  Probe,
+  /// Drafts this many tokens and decodes them with the last one.
+  Draft(usize),
+}
+
+/// What else is in the decode.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Beside {
+  /// Rows of other sequences.
+  pub rows: usize,
+  /// Tokens that these are expected to yield.
+  pub tokens: f64,
+}
+
+/// Chooses the window of one sequence, step by step.
+///
+/// A window of n yields E(n) tokens ([`expected_tokens`]) at the cost of V(n + 1) + D(n), verifying and drafting. The
+/// window with the best E(n) / (V(n + 1) + D(n)) is taken, or none if plain decoding, 1 / V(1), is as good.
+///
+/// Estimates can be wrong, so losses are limited by an account, kept in plain steps: a step earns the tokens it yields
+/// beyond plain decoding and pays what it costs beyond, and a window is open only while the account covers its worst
+/// outcome, that nothing is accepted. The account grows by [`ALLOWANCE`] with each token and is capped, so that no past
+/// gain pays for a long loss. Without a window, single drafted tokens are compared with what follows them: that costs
+/// the draft alone and shows when the drafter is right again.
+#[derive(Debug, Clone)]
+pub struct Window {
+  limits: Limits,
+  acceptance: Acceptance,
+  credit: f64,
+  /// Steps until the next probe, and the pause after it.
+  wait: u32,
+  pause: u32,
+  /// Right probes in a row.
+  run: u32,
+  /// Steps since the last plain one.
+  since_plain: u32,
+  plain_steps: u32,
+  since_retry: u32,
+}
+
+impl Window {
+  /// A window within `limits`. `known` is the acceptance of an earlier generation with the same drafter.
+  pub fn new(limits: Limits, known: Option<f64>) -> Self {
+    Self {
+      limits,
+      acceptance: Acceptance::new(known.unwrap_or(PRIOR)),
+      credit: START,
+      wait: 0,
+      pause: SHORTEST_PAUSE,
+      run: 0,
+      since_plain: 0,
+      plain_steps: 0,
+      since_retry: 0,
+    }
+  }
+
+  /// How often drafted tokens are accepted.
+  pub fn acceptance(&self) -> &Acceptance {
+    &self.acceptance
+  }
+
+  /// Decides the next step. `room` is the most tokens that a draft may have here: less is left of the context, the
+  /// batch or the tokens to generate.
+  pub fn choose(&mut self, costs: &Costs, beside: Beside, room: usize) -> Step {
+    let max = self.limits.max.min(room);
+    if !self.limits.adaptive {
+      return if max == 0 { Step::Plain } else { Step::Draft(max) };
+    }
+    if max < self.limits.min {
+      return Step::Plain;
+    }
+    // One plain step gives the unit, a second one a first impression of how even the machine's pace is.
+    if self.plain_steps < 2 || !costs.known() || self.since_plain >= PLAIN_EVERY {
+      return self.plain();
+    }
+    self.since_retry += 1;
+    let best = self.best(costs, beside, max, self.credit);
+    match self.retry(costs, beside, max, best).unwrap_or(best) {
+      // Drafting would pay, but the account is empty: saving up is quicker without probes.
+      0 if self.best(costs, beside, max, f64::INFINITY) > 0 => self.plain(),
+      0 => self.without(costs, beside),
+      window => {
+        self.since_plain += 1;
+        Step::Draft(window)
+      }
+    }
+  }
+
+  /// A window to try although it is not the best.
+  fn retry(&mut self, costs: &Costs, beside: Beside, max: usize, best: usize) -> Option<usize> {
+    let every = if best == 0 { RETRY_EVERY } else { TRY_EVERY };
+    if self.since_retry < every || self.acceptance.recent() < RETRY_RATE {
+      return None;
+    }
+    self.since_retry = 0;
+    let unknown = || {
+      (best + 1..=max).find(|window| *window >= self.limits.min && !costs.measured(beside.rows + 1 + window))
+    };
+    let window = if best == 0 { Some(self.limits.min) } else { unknown() };
+    window.filter(|&window| Self::stake(costs, beside, window) <= self.credit)
+  }
+
+  fn plain(&mut self) -> Step {
+    self.since_plain = 0;
+    self.plain_steps = self.plain_steps.saturating_add(1);
+    Step::Plain
+  }
+
+  /// The window that promises most while it risks no more than `credit`; 0 for none.
+  fn best(&self, costs: &Costs, beside: Beside, max: usize, credit: f64) -> usize {
+    let acceptances = self.acceptance.by_place(max);
+    let rows = beside.rows + 1;
+    let plain = (beside.tokens + 1.0) / costs.ratio(rows);
+    let mut best = (0, plain * WORTHWHILE);
+    let mut untried = 0;
+    for window in self.limits.min..=max {
+      // A size that was never tried gets its chance while it could be the best, one after the other: only the next one
+      // can be judged by those before it.
+      let tried = costs.measured(rows + window);
+      untried += u32::from(!tried);
+      if !tried && (untried > 1 || costs.repeats(rows + window))
+        || Self::stake(costs, beside, window) > credit
+      {
+        continue;
+      }
+      let ratio = if tried { costs.ratio(rows + window) } else { costs.hoped_ratio(rows + window) };
+      let tokens = beside.tokens + expected_tokens(&acceptances[..window]);
+      let speed = tokens / (ratio + costs.draft(window));
+      if speed > best.1 {
+        best = (window, speed);
+      }
+    }
+    best.0
+  }
+
+  /// Tokens lost against plain decoding when none of `window` drafted tokens is accepted.
+  fn stake(costs: &Costs, beside: Beside, window: usize) -> f64 {
+    let plain = costs.ratio(beside.rows + 1);
+    let more = costs.ratio(beside.rows + 1 + window) - plain + costs.draft(window);
+    more.max(0.0) * (beside.tokens + 1.0) / plain
+  }
+
+  fn without(&mut self, costs: &Costs, beside: Beside) -> Step {
+    self.plain();
+    if self.wait > 0 {
+      self.wait -= 1;
+      return Step::Plain;
+    }
+    // A probe must leave enough to open a window if it finds the drafter right.
+    let price = costs.draft(1) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1);
+    if price + Self::stake(costs, beside, self.limits.min).min(MOST_CREDIT / 2.0) > self.credit {
+      return Step::Plain;
+    }
+    self.wait = self.pause;
+    self.spend(price);
+    Step::Probe
+  }
+
+  fn spend(&mut self, tokens: f64) {
+    self.credit = (self.credit - tokens).min(MOST_CREDIT);
+  }
+
+  /// A plain step is done.
+  pub fn decoded(&mut self) {
+    self.spend(-ALLOWANCE);
+  }
+
+  /// A probe is done: `right` if the drafted token was the one that followed.
+  pub fn probed(&mut self, costs: &Costs, right: bool) {
+    self.acceptance.add(1, usize::from(right));
+    self.decoded();
+    if right && self.run < LONGEST_RUN {
+      // Followed up at once, so that a change shows within a few tokens.
+      self.run += 1;
+      self.wait = 0;
+    } else {
+      let often = if self.run > 0 { PAUSE_IF_OFTEN_RIGHT } else { 0 };
+      self.pause = (self.pause * 2).clamp(SHORTEST_PAUSE, longest_pause(costs).max(often));
+      self.wait = self.pause;
+      self.run = 0;
+    }
+  }
+
+  /// A draft is verified: of `drafted` tokens the first `accepted` were kept. An empty draft was a plain step.
+  pub fn verified(&mut self, costs: &Costs, beside: Beside, drafted: usize, accepted: usize) {
+    if drafted == 0 {
+      self.since_plain = 0;
+      return self.decoded();
+    }
+    self.acceptance.add(drafted, accepted);
+    #[allow(clippy::cast_precision_loss, reason = "windows are small")]
+    let gained = accepted as f64;
+    self.spend(Self::stake(costs, beside, drafted) - gained - ALLOWANCE * (gained + 1.0));
+    self.pause = SHORTEST_PAUSE;
+    self.wait = 0;
+    self.run = 0;
+  }
+}
+
+/// Steps between probes that keep their cost below [`PROBE_SHARE`].
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before the cast")]
+fn longest_pause(costs: &Costs) -> u32 {
+  let steps = costs.draft(1) / PROBE_SHARE;
+  steps.clamp(f64::from(SHORTEST_PAUSE), f64::from(LONGEST_PAUSE)) as u32
+}

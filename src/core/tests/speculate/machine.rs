@@ -1,0 +1,143 @@
+//! A machine with known costs and a text on which the drafter's mistakes are known.
+
+use local_inference_core::speculate::{Beside, Costs, Limits, Step, Window};
+
+/// Costs in plain steps.
+#[derive(Debug, Clone)]
+pub(crate) struct Machine {
+  /// Of a decode of k + 1 tokens, at index k; longer ones grow like the last two.
+  pub(crate) decode: Vec<f64>,
+  /// Of a drafted token.
+  pub(crate) draft: f64,
+  /// Every how many steps one takes ten times as long.
+  pub(crate) hiccup: Option<usize>,
+  /// Amplitude of the noise on every time, as a fraction.
+  pub(crate) noise: f64,
+}
+
+/// What x86 with two cores takes, measured with a 180 M model (`q8_0`).
+pub(crate) fn cpu() -> Machine {
+  let decode = vec![1.0, 1.28, 1.91, 1.72, 2.48, 2.18, 2.4, 2.63, 2.9];
+  Machine { decode, draft: 0.07, hiccup: None, noise: 0.0 }
+}
+
+/// A GPU with arithmetic to spare.
+pub(crate) fn gpu() -> Machine {
+  let decode = (0..9).map(|k| 1.0 + 0.03 * f64::from(k)).collect();
+  Machine { decode, draft: 0.12, hiccup: None, noise: 0.0 }
+}
+
+/// One on which only a window of 1 pays: speed-ups of 1.4, 0.9, 0.8 and 0.6 for windows 1, 2, 3 and 4 at 84 %.
+pub(crate) fn steep() -> Machine {
+  let decode = vec![1.0, 1.24, 2.6, 3.5, 5.6, 6.2, 7.3, 8.4, 9.5];
+  Machine { decode, draft: 0.07, hiccup: None, noise: 0.0 }
+}
+
+/// A fast core whose kernels for several tokens are slow: nothing pays but long drafts that are nearly all right.
+pub(crate) fn lopsided() -> Machine {
+  let decode = vec![1.0, 2.9, 3.3, 3.8, 4.3, 4.9, 5.3, 5.8, 6.2];
+  Machine { decode, draft: 0.07, hiccup: None, noise: 0.0 }
+}
+
+impl Machine {
+  pub(crate) fn decode(&self, rows: usize) -> f64 {
+    let last = self.decode.len() - 1;
+    let more = rows.saturating_sub(1 + last);
+    let slope = self.decode[last] - self.decode[last - 1];
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    let beyond = more as f64 * slope;
+    self.decode[(rows - 1).min(last)] + beyond
+  }
+}
+
+/// A generator of numbers in 0..1.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+  #[allow(clippy::cast_precision_loss, reason = "53 bits")]
+  pub(crate) fn next(&mut self) -> f64 {
+    self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    ((self.0 >> 11) as f64) / ((1_u64 << 53) as f64)
+  }
+}
+
+/// Whether the drafter is right at each token, independently with `rate`.
+pub(crate) fn text(rate: f64, tokens: usize, seed: u64) -> Vec<bool> {
+  let mut random = Random(seed);
+  (0..tokens).map(|_| random.next() < rate).collect()
+}
+
+/// What a run came to.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+  pub(crate) time: f64,
+  pub(crate) tokens: usize,
+  /// Window of the step that gave each token.
+  pub(crate) windows: Vec<usize>,
+}
+
+impl Run {
+  /// Speed in units of plain decoding.
+  #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+  pub(crate) fn speed_up(&self) -> f64 {
+    self.tokens as f64 / self.time
+  }
+}
+
+pub(crate) fn limits(min: usize, max: usize) -> Limits {
+  Limits { min, max, adaptive: true }
+}
+
+pub(crate) fn fixed(window: usize) -> Limits {
+  Limits { min: window, max: window, adaptive: false }
+}
+
+/// Generates the tokens of `text` one step after the other.
+pub(crate) fn run(machine: &Machine, limits: Limits, text: &[bool]) -> Run {
+  run_against(machine, limits, text.len(), |at, _| text[at])
+}
+
+/// The same where `right(token, window)` says whether the drafter is right, knowing the window of the step.
+pub(crate) fn run_against(
+  machine: &Machine,
+  limits: Limits,
+  tokens: usize,
+  mut right: impl FnMut(usize, usize) -> bool,
+) -> Run {
+  let (mut window, mut costs, mut run) = (Window::new(limits, None), Costs::new(), Run::default());
+  let (mut random, mut steps) = (Random(99), 0);
+  while run.tokens < tokens {
+    let room = (tokens - run.tokens).saturating_sub(1);
+    let step = window.choose(&costs, Beside::default(), room);
+    let drafted = match step {
+      Step::Plain => 0,
+      Step::Probe => 1,
+      Step::Draft(window) => window,
+    };
+    let verified = if step == Step::Probe { 0 } else { drafted };
+    steps += 1;
+    let mut pace = 1.0 + machine.noise * (2.0 * random.next() - 1.0);
+    if machine.hiccup.is_some_and(|every| steps % every == 0) {
+      pace *= 10.0;
+    }
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    let (draft, decode) = (machine.draft * drafted as f64 * pace, machine.decode(verified + 1) * pace);
+    if drafted > 0 {
+      costs.drafted(drafted, draft);
+    }
+    costs.decoded(verified + 1, decode);
+    // The loss of a hiccup is the machine's.
+    run.time += (draft + decode) / pace;
+    let accepted = (0..drafted).take_while(|index| right(run.tokens + index, verified)).count();
+    match step {
+      Step::Plain => window.decoded(),
+      Step::Probe => window.probed(&costs, accepted > 0),
+      Step::Draft(_) => window.verified(&costs, Beside::default(), drafted, accepted),
+    }
+    let gained = if step == Step::Probe { 1 } else { accepted + 1 };
+    run.windows.extend(std::iter::repeat_n(verified, gained));
+    run.tokens += gained;
+  }
+  run
+}

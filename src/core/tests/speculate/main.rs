@@ -1,0 +1,196 @@
+//! The window controller on machines and texts whose best answer is known.
+
+mod machine;
+
+use local_inference_core::speculate::{Beside, Costs, Step, Window, expected_tokens};
+use machine::{Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text};
+
+const TOKENS: usize = 2_000;
+const RATES: [f64; 7] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0];
+
+fn machines() -> [(&'static str, Machine); 3] {
+  [("cpu", cpu()), ("gpu", gpu()), ("steep", steep())]
+}
+
+fn best_fixed(machine: &Machine, text: &[bool], max: usize) -> f64 {
+  (1..=max).map(|window| run(machine, fixed(window), text).speed_up()).fold(1.0, f64::max)
+}
+
+#[test]
+fn a_text_of_one_kind_is_nearly_as_fast_as_with_the_best_window() {
+  for (name, machine) in machines() {
+    for rate in RATES {
+      let text = text(rate, TOKENS, 7);
+      let best = best_fixed(&machine, &text, 8);
+      let ours = run(&machine, limits(1, 8), &text).speed_up();
+      assert!(ours >= 0.965 * best, "{name} at {rate}: {ours:.3}, the best window gives {best:.3}");
+    }
+  }
+}
+
+#[test]
+fn noise_and_hiccups_of_the_clock_do_not_mislead_it() {
+  for (name, machine) in machines() {
+    let noisy = Machine { noise: 0.15, hiccup: Some(23), ..machine.clone() };
+    for rate in RATES {
+      let text = text(rate, TOKENS, 11);
+      let best = best_fixed(&machine, &text, 8);
+      let ours = run(&noisy, limits(1, 8), &text).speed_up();
+      assert!(ours >= 0.9 * best, "{name} at {rate}: {ours:.3}, the best window gives {best:.3}");
+      assert!(ours >= 0.97, "{name} at {rate}: {ours:.3}");
+    }
+  }
+}
+
+#[test]
+fn a_useless_drafter_costs_less_than_three_percent() {
+  for (name, machine) in machines() {
+    for (rate, tokens) in [(0.0, 150), (0.0, 2_000), (0.1, 2_000), (0.2, 5_000)] {
+      let run = run(&machine, limits(1, 8), &text(rate, tokens, 3));
+      assert!(run.speed_up() > 0.97, "{name}, {tokens} tokens at {rate}: {:.3}", run.speed_up());
+    }
+  }
+}
+
+#[test]
+fn a_machine_on_which_short_drafts_never_pay_loses_next_to_nothing() {
+  for rate in [0.2, 0.5, 0.8, 0.9, 1.0] {
+    let run = run(&lopsided(), limits(1, 8), &text(rate, TOKENS, 3));
+    assert!(run.speed_up() > 0.975, "{rate}: {:.3}", run.speed_up());
+  }
+}
+
+#[test]
+fn the_drafter_as_an_enemy_costs_less_than_three_percent() {
+  let tokens = 3_000;
+  for (name, machine) in machines() {
+    // Right whenever it is only looked at, wrong whenever it is relied on.
+    let trap = run_against(&machine, limits(1, 8), tokens, |_, window| window == 0);
+    assert!(trap.speed_up() > 0.97, "{name}: {:.3}", trap.speed_up());
+    // Right until long drafts are trusted.
+    let lure = run_against(&machine, limits(1, 8), tokens, |_, window| window < 3);
+    assert!(lure.speed_up() > 0.97, "{name}: {:.3}", lure.speed_up());
+  }
+}
+
+/// Stretches of `length` tokens on which the drafter is right, and on which it is wrong, in turn.
+fn alternating(length: usize, tokens: usize) -> Vec<bool> {
+  (0..tokens).map(|token| (token / length).is_multiple_of(2)).collect()
+}
+
+#[test]
+fn a_change_of_the_text_shows_within_32_tokens() {
+  for (name, machine) in machines() {
+    let run = run(&machine, limits(1, 8), &alternating(200, TOKENS));
+    for stretch in 1..TOKENS / 200 {
+      let start = stretch * 200;
+      let settled = &run.windows[start + 32..start + 200];
+      let drafting = settled.iter().filter(|&&window| window > 0).count();
+      if stretch.is_multiple_of(2) {
+        assert!(run.windows[start..start + 32].iter().any(|&window| window > 0), "{name}: stretch {stretch}");
+        assert!(drafting > 150, "{name}: {drafting} tokens of stretch {stretch} were drafted");
+      } else {
+        assert!(drafting < 12, "{name}: {drafting} tokens of stretch {stretch} were drafted");
+      }
+    }
+  }
+}
+
+#[test]
+fn alternating_texts_gain_on_the_good_stretches_and_lose_nothing_on_the_bad_ones() {
+  for (name, machine) in machines() {
+    for length in [8, 30, 120, 500] {
+      let run = run(&machine, limits(1, 8), &alternating(length, 4_000));
+      let least = if length >= 120 { 1.1 } else { 0.97 };
+      assert!(run.speed_up() > least, "{name}, stretches of {length}: {:.3}", run.speed_up());
+    }
+  }
+}
+
+#[test]
+fn any_text_on_any_machine_costs_less_than_three_percent() {
+  let mut random = Random(5);
+  for case in 0..300 {
+    let mut decode = vec![1.0];
+    for _ in 0..8 {
+      // Mostly upwards, with the steps that block sizes make.
+      decode.push(decode.last().unwrap() + 1.2 * random.next() - 0.15);
+    }
+    let machine = Machine { decode, draft: 0.4 * random.next() * random.next(), hiccup: None, noise: 0.0 };
+    let mut rate = random.next();
+    let text: Vec<bool> = (0..1_500)
+      .map(|_| {
+        if random.next() < 0.01 {
+          rate = random.next();
+        }
+        random.next() < rate
+      })
+      .collect();
+    let run = run(&machine, limits(1, 8), &text);
+    assert!(run.speed_up() > 0.97, "case {case}: {:.3} on {machine:?}", run.speed_up());
+  }
+}
+
+#[test]
+fn limits_are_kept() {
+  let text = text(0.9, 600, 1);
+  for (min, max) in [(1, 1), (2, 4), (3, 3), (5, 16)] {
+    let run = run(&gpu(), limits(min, max), &text);
+    assert!(run.windows.iter().all(|&window| window == 0 || (min..=max).contains(&window)), "{min} to {max}");
+    assert!(run.windows.iter().any(|&window| window > 0), "{min} to {max}");
+  }
+  let run = run(&cpu(), fixed(4), &text);
+  assert!(run.windows[..590].iter().all(|&window| window == 4));
+}
+
+#[test]
+fn no_draft_is_longer_than_there_is_room() {
+  let mut window = Window::new(fixed(8), None);
+  assert_eq!(window.choose(&Costs::new(), Beside::default(), 3), Step::Draft(3));
+  assert_eq!(window.choose(&Costs::new(), Beside::default(), 0), Step::Plain);
+  let mut window = Window::new(limits(4, 8), None);
+  assert!((0..50).all(|_| window.choose(&Costs::new(), Beside::default(), 3) == Step::Plain));
+}
+
+#[test]
+fn what_an_earlier_generation_learned_saves_the_first_loss() {
+  let mut costs = Costs::new();
+  for _ in 0..4 {
+    costs.decoded(1, 1.0);
+    costs.decoded(2, 1.3);
+  }
+  let mut window = Window::new(limits(1, 4), Some(0.05));
+  let drafts = (0..20).filter(|_| {
+    let step = window.choose(&costs, Beside::default(), 100);
+    window.decoded();
+    matches!(step, Step::Draft(_))
+  });
+  assert_eq!(drafts.count(), 0);
+}
+
+#[test]
+fn others_in_the_batch_make_a_draft_cheaper_or_dearer() {
+  // Up to eight rows a decode costs next to nothing more, then each row costs a whole step.
+  let mut costs = Costs::new();
+  for _ in 0..4 {
+    costs.decoded(1, 1.0);
+    costs.decoded(8, 1.2);
+    costs.decoded(1, 1.0);
+    costs.decoded(16, 9.2);
+  }
+  let choose = |rows: usize, tokens: f64| {
+    let mut window = Window::new(limits(1, 4), Some(0.9));
+    (0..4).map(|_| window.choose(&costs, Beside { rows, tokens }, 100)).last().unwrap()
+  };
+  assert!(matches!(choose(2, 2.0), Step::Draft(_)));
+  assert!(!matches!(choose(8, 8.0), Step::Draft(_)));
+}
+
+#[test]
+fn the_expected_tokens_are_those_of_the_geometric_series() {
+  let rate: f64 = 0.8;
+  for window in 0_u8..8 {
+    let series = (1.0 - rate.powi(i32::from(window) + 1)) / (1.0 - rate);
+    assert!((expected_tokens(&vec![rate; window.into()]) - series).abs() < 1e-12);
+  }
+}

@@ -1,0 +1,94 @@
+//! The KV cache of the fake, and what tests script.
+
+use std::collections::{HashMap, HashSet};
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::decoder::{BatchToken, SequenceId, Token};
+
+use super::fake::index;
+use super::model;
+
+/// What a test reads and scripts while the scheduler owns the decoder.
+#[derive(Default)]
+pub(crate) struct State {
+  /// The KV cache: what each cell holds.
+  pub(super) table: Vec<Token>,
+  /// The cells of each sequence.
+  pub(crate) cells: Vec<Vec<usize>>,
+  /// Snapshots that were taken.
+  pub(crate) snapshots: usize,
+  /// Snapshots that were restored.
+  pub(crate) restored: usize,
+  /// Positions were moved, so that no sampler knows any more what is in the KV cache.
+  pub(crate) shifted: bool,
+  /// Batches of completed and failed decodes, and what interrupted ones were given.
+  pub(crate) batches: Vec<Vec<BatchToken>>,
+  /// Tokens that were evaluated.
+  pub(crate) evaluated: usize,
+  /// Most cells that were in use at once.
+  pub(crate) peak: usize,
+  /// Micro-batches that were begun.
+  pub(crate) polls: usize,
+  /// Output by prompt, instead of the model's.
+  pub(crate) scripts: HashMap<Vec<Token>, Vec<Token>>,
+  /// Numbers of the decode calls that fail, from 0.
+  pub(crate) failing_decodes: HashSet<usize>,
+  /// Prompts whose sampler cannot be created.
+  pub(crate) failing_samplers: HashSet<Vec<Token>>,
+  /// Number of the token (from 0) that cannot be chosen, by prompt.
+  pub(crate) failing_samples: HashMap<Vec<Token>, usize>,
+  /// Cancels when this many micro-batches were begun.
+  pub(crate) cancels: Vec<(usize, CancelToken)>,
+  /// Called when this many micro-batches were begun, after that one's interrupt was asked.
+  pub(crate) hooks: Vec<(usize, Box<dyn Fn()>)>,
+  /// Lengths of the drafts that were made.
+  pub(crate) drafts: Vec<usize>,
+  /// Histories of the last batch's rows that have logits.
+  pub(super) rows: HashMap<usize, Vec<Token>>,
+}
+
+impl State {
+  pub(super) fn poll(&mut self) {
+    self.polls += 1;
+    for (at, cancel) in &self.cancels {
+      if *at == self.polls {
+        cancel.cancel();
+      }
+    }
+  }
+
+  pub(super) fn evaluate(&mut self, first_row: usize, micro_batch: &[BatchToken], context: usize) {
+    for (offset, token) in micro_batch.iter().enumerate() {
+      assert!(
+        (0..model::VOCABULARY).contains(&token.token),
+        "token {} is not in the vocabulary",
+        token.token
+      );
+      let length = self.cells[index(token.sequence)].len();
+      assert_eq!(length, index(token.position), "sequence {} has a gap", token.sequence);
+      self.put(token.sequence, token.token);
+      if token.logits {
+        self.rows.insert(first_row + offset, self.tokens(token.sequence));
+      }
+    }
+    self.evaluated += micro_batch.len();
+    let used = self.used();
+    assert!(used <= context, "{used} cells are in use, the context has {context}");
+    self.peak = self.peak.max(used);
+  }
+
+  pub(super) fn put(&mut self, sequence: SequenceId, token: Token) {
+    self.cells[index(sequence)].push(self.table.len());
+    self.table.push(token);
+  }
+
+  /// What a sequence holds.
+  pub(crate) fn tokens(&self, sequence: SequenceId) -> Vec<Token> {
+    self.cells[index(sequence)].iter().map(|&cell| self.table[cell]).collect()
+  }
+
+  /// Cells in use.
+  pub(crate) fn used(&self) -> usize {
+    self.cells.iter().flatten().collect::<HashSet<_>>().len()
+  }
+}

@@ -1,0 +1,136 @@
+//! What the scheduler asks of a context.
+
+use local_inference_core::decoder::{
+  BatchToken, Decoded, Decoder, DraftRequest, Reach, Sampled, SequenceId, Token,
+};
+use local_inference_core::error::Result;
+use local_inference_core::grammar::{Constraint, TokenMask};
+use local_inference_core::options::GenerateOptions;
+use local_inference_core::speculate::Kind;
+
+use super::Context;
+use super::memory::WHOLE;
+use crate::draft::Drafter;
+use crate::sample::Sampler;
+
+impl Decoder for Context {
+  type Sampler = Sampler;
+
+  /// A micro-batch: a decode of several would hold up every stream for as many times as long.
+  fn batch_size(&self) -> usize {
+    self.settings.micro_batch.min(self.settings.batch) as usize
+  }
+
+  fn context_size(&self) -> usize {
+    self.size() as usize
+  }
+
+  fn sampler(&self, options: &GenerateOptions, prompt: &[Token]) -> Result<Sampler> {
+    Sampler::new(&self.model, options, prompt, self.size().cast_signed())
+  }
+
+  fn seed(&self, sampler: &Sampler) -> u32 {
+    sampler.seed()
+  }
+
+  fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded> {
+    self.evaluate(batch, interrupt)
+  }
+
+  fn sample(&mut self, sampler: &mut Sampler, row: usize, ban_end: bool) -> Result<Sampled> {
+    sampler.sample(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end)
+  }
+
+  fn vocabulary_size(&self) -> usize {
+    self.model.vocabulary_size() as usize
+  }
+
+  fn constraint(&self, options: &GenerateOptions) -> Result<Option<Box<dyn Constraint>>> {
+    self.model.constraint(options)
+  }
+
+  fn propose(
+    &mut self,
+    sampler: &mut Sampler,
+    row: usize,
+    ban_end: bool,
+    mask: Option<&TokenMask>,
+  ) -> Result<Sampled> {
+    sampler.propose(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end, mask)
+  }
+
+  fn accept(&mut self, sampler: &mut Sampler, token: Token) -> Result<()> {
+    sampler.accept(token)
+  }
+
+  fn piece(&self, sampler: &Sampler, token: Token, out: &mut Vec<u8>) {
+    self.model.vocabulary().piece(token, sampler.preserves(token), out);
+  }
+
+  fn is_end(&self, token: Token) -> bool {
+    self.model.vocabulary().is_end(token)
+  }
+
+  fn can_rewind(&self, sequence: SequenceId, from: usize) -> bool {
+    self.remembers(sequence, from)
+  }
+
+  fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool {
+    self.cut(sequence, from)
+  }
+
+  fn clear(&mut self, sequence: SequenceId) {
+    self.forget(sequence);
+  }
+
+  fn length(&self, sequence: SequenceId) -> usize {
+    self.positions(sequence)
+  }
+
+  fn copy(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
+    self.share(from, to, length)
+  }
+
+  fn reach(&self) -> Reach {
+    self.snapshot_reach()
+  }
+
+  fn snapshot(&mut self, sequence: SequenceId) -> Option<Vec<u8>> {
+    self.save(sequence, WHOLE)
+  }
+
+  fn restore(&mut self, sequence: SequenceId, state: &[u8]) -> bool {
+    self.load(sequence, state, WHOLE)
+  }
+
+  fn can_shift(&self) -> bool {
+    self.movable()
+  }
+
+  fn shift(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
+    self.discard(sequence, keep, discard)
+  }
+
+  fn drafter(&self) -> Option<Kind> {
+    self.drafter.as_ref().map(Drafter::kind)
+  }
+
+  fn begin_drafts(&mut self, sequence: SequenceId) {
+    if let Some(drafter) = &mut self.drafter {
+      drafter.begin(sequence);
+    }
+  }
+
+  fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
+    if let Some(drafter) = &mut self.drafter {
+      drafter.observe(sequence, row, evaluated);
+    }
+  }
+
+  fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {
+    match &mut self.drafter {
+      Some(drafter) => drafter.draft(requests),
+      None => vec![Vec::new(); requests.len()],
+    }
+  }
+}

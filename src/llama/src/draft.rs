@@ -1,0 +1,340 @@
+//! A drafter beside a context: another model whose proposals the context's model verifies.
+
+use std::path::Path;
+use std::ptr::NonNull;
+
+use llama_cpp_sys_2 as sys;
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::decoder::{DraftRequest, SequenceId, Token};
+use local_inference_core::error::{EngineError, ErrorCode};
+use local_inference_core::gguf::GgufHeader;
+use local_inference_core::options::LoadOptions;
+use local_inference_core::speculate::{Kind, Problem, Unusable, pair};
+
+use crate::ffi::{LiError, li_context_new};
+use crate::log;
+use crate::model::Model;
+
+mod ffi;
+#[cfg(test)]
+mod tests;
+
+use ffi::{
+  LiDraftRequest, LiDrafter, li_draft_feed, li_drafter_begin, li_drafter_draft, li_drafter_free,
+  li_drafter_new, li_drafter_observe, li_vocabulary_difference,
+};
+
+/// llama.cpp lets the first tokens of a draft model differ: they are markers of no text.
+const MARKERS: i32 = 5;
+
+/// A loaded drafter that fits its target.
+pub(crate) struct DraftModel {
+  model: Model,
+  kind: Kind,
+}
+
+impl DraftModel {
+  /// Loads the drafter at `path` after checking that it can serve `target`.
+  pub(crate) fn load(target: &Model, path: &Path, options: &LoadOptions) -> Result<Self, Unusable> {
+    let header = GgufHeader::read(path).map_err(|error| unusable(&error))?;
+    let kind = pair(target.header(), &header)?;
+    let model = Model::load(path, options, &|_| {}, &CancelToken::new()).map_err(|error| unusable(&error))?;
+    compare_vocabularies(target, &model, kind)?;
+    Ok(Self { model, kind })
+  }
+}
+
+fn unusable(error: &EngineError) -> Unusable {
+  let problem = match error.code() {
+    ErrorCode::ModelNotFound => Problem::NotFound,
+    ErrorCode::OutOfMemory => Problem::OutOfMemory,
+    ErrorCode::ModelUnsupported => Problem::Unsupported,
+    _ => Problem::Invalid,
+  };
+  Unusable::new(problem, error.to_string())
+}
+
+fn compare_vocabularies(target: &Model, drafter: &Model, kind: Kind) -> Result<(), Unusable> {
+  let first = if kind == Kind::Mtp { 0 } else { MARKERS };
+  let mut text = [0; 512];
+  let mut error = LiError::new();
+  // SAFETY: both models are alive; the buffer is passed with its size.
+  unsafe {
+    li_vocabulary_difference(
+      target.pointer().as_ptr(),
+      drafter.pointer().as_ptr(),
+      first,
+      text.as_mut_ptr(),
+      text.len(),
+      &raw mut error,
+    );
+  }
+  error.check("the vocabularies cannot be compared").map_err(|error| unusable(&error))?;
+  // SAFETY: the shim writes a NUL-terminated string.
+  let difference = unsafe { std::ffi::CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
+  if difference.is_empty() {
+    Ok(())
+  } else {
+    Err(Unusable::new(Problem::Vocabulary, format!("the drafter has another vocabulary: {difference}")))
+  }
+}
+
+/// A drafter in use: its context, and what it knows of each sequence.
+pub(crate) struct Drafter {
+  state: NonNull<LiDrafter>,
+  context: NonNull<sys::llama_context>,
+  kind: Kind,
+  most: usize,
+  batch: usize,
+  /// Attention window of a draft model's sliding layers; 0 without them.
+  window: i32,
+  /// MTP: number of tokens before the hidden state that is held.
+  observed: Vec<Option<usize>>,
+  /// Draft model: the tokens in its KV cache.
+  held: Vec<Vec<Token>>,
+  /// Set after a failure; drafts are empty from then on.
+  failed: bool,
+  _model: Model,
+}
+
+// SAFETY: belongs to the context that it drafts for, which one thread uses at a time.
+unsafe impl Send for Drafter {}
+
+impl Drop for Drafter {
+  fn drop(&mut self) {
+    // SAFETY: the state refers to the context, so it goes first; each is freed once.
+    unsafe {
+      li_drafter_free(self.state.as_ptr());
+      sys::llama_free(self.context.as_ptr());
+    }
+  }
+}
+
+impl Drafter {
+  /// Opens `drafter` beside `target`, whose parameters are `params`, for drafts of up to `most` tokens.
+  ///
+  /// # Safety
+  /// `target` is alive, outlives the result and has evaluated nothing yet: sharing its KV cache empties that.
+  pub(crate) unsafe fn open(
+    target: NonNull<sys::llama_context>,
+    mut params: sys::llama_context_params,
+    drafter: DraftModel,
+    most: usize,
+  ) -> Result<Self, Unusable> {
+    let DraftModel { model, kind } = drafter;
+    let sequences = params.n_seq_max;
+    // SAFETY: the caller vouches for `target`.
+    params.n_ctx = unsafe { sys::llama_n_ctx(target.as_ptr()) };
+    params.n_outputs_max = sequences;
+    params.abort_callback = None;
+    params.abort_callback_data = std::ptr::null_mut();
+    let raw_kind = if kind == Kind::Mtp {
+      params.ctx_type = sys::LLAMA_CONTEXT_TYPE_MTP;
+      params.ctx_other = target.as_ptr();
+      0
+    } else {
+      // A draft may be rough: what it costs to read matters.
+      params.type_k = sys::GGML_TYPE_F16;
+      params.type_v = sys::GGML_TYPE_F16;
+      1
+    };
+    log::forget();
+    let mut error = LiError::new();
+    // SAFETY: the model is alive and kept; `pair` has checked what llama.cpp asserts on.
+    let context = unsafe { li_context_new(model.pointer().as_ptr(), params, &raw mut error) };
+    let failure = |error: &LiError| {
+      let reason =
+        error.take("the drafter cannot be used").map_or_else(log::complaints, |error| error.to_string());
+      let memory = reason.contains("alloc") || reason.contains("memory");
+      Unusable::new(if memory { Problem::OutOfMemory } else { Problem::Failed }, reason)
+    };
+    let Some(context) = NonNull::new(context) else { return Err(failure(&error)) };
+    let length = i32::try_from(most).unwrap_or(1).max(1);
+    // SAFETY: both contexts are alive.
+    let state = unsafe {
+      li_drafter_new(raw_kind, target.as_ptr(), context.as_ptr(), sequences, length, &raw mut error)
+    };
+    let Some(state) = NonNull::new(state) else {
+      // SAFETY: nothing refers to the context.
+      unsafe { sys::llama_free(context.as_ptr()) };
+      return Err(failure(&error));
+    };
+    Ok(Self {
+      state,
+      context,
+      kind,
+      most,
+      batch: params.n_batch as usize,
+      // SAFETY: the model is alive.
+      window: unsafe { sys::llama_model_n_swa(model.pointer().as_ptr()) },
+      observed: vec![None; sequences as usize],
+      held: vec![Vec::new(); sequences as usize],
+      failed: false,
+      _model: model,
+    })
+  }
+
+  pub(crate) fn kind(&self) -> Kind {
+    self.kind
+  }
+
+  /// A new text begins in `sequence`.
+  pub(crate) fn begin(&mut self, sequence: SequenceId) {
+    let mut error = LiError::new();
+    // SAFETY: the state is alive.
+    unsafe { li_drafter_begin(self.state.as_ptr(), sequence, &raw mut error) }
+    self.note(&error);
+  }
+
+  /// The next token of `sequence` was sampled after row `row` of the target's last batch; `evaluated` tokens come before
+  /// it.
+  pub(crate) fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
+    if self.kind != Kind::Mtp || self.failed {
+      return;
+    }
+    let (Ok(index), Ok(row)) = (usize::try_from(sequence), i32::try_from(row)) else { return };
+    let mut error = LiError::new();
+    // SAFETY: the state is alive; one sequence and one row are passed.
+    unsafe {
+      li_drafter_observe(self.state.as_ptr(), &raw const sequence, &raw const row, 1, &raw mut error);
+    }
+    if let Some(observed) = self.observed.get_mut(index) {
+      *observed = Some(evaluated);
+    }
+    self.note(&error);
+  }
+
+  /// Up to `most` tokens for each request, in one go.
+  pub(crate) fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {
+    let mut drafts = vec![Vec::new(); requests.len()];
+    if self.failed {
+      return drafts;
+    }
+    let ready: Vec<usize> = (0..requests.len()).filter(|&index| self.prepare(&requests[index])).collect();
+    if ready.is_empty() {
+      return drafts;
+    }
+    let raw: Vec<_> = ready.iter().map(|&index| self.to_raw(&requests[index])).collect();
+    let mut tokens = vec![0; ready.len() * self.most];
+    let mut lengths = vec![0; ready.len()];
+    let mut error = LiError::new();
+    // SAFETY: the arrays have the sizes that are passed with them.
+    unsafe {
+      li_drafter_draft(
+        self.state.as_ptr(),
+        raw.as_ptr(),
+        raw.len(),
+        tokens.as_mut_ptr(),
+        self.most,
+        lengths.as_mut_ptr(),
+        &raw mut error,
+      );
+    }
+    self.note(&error);
+    for ((&index, tokens), &length) in ready.iter().zip(tokens.chunks(self.most)).zip(&lengths) {
+      drafts[index] = tokens[..usize::try_from(length).unwrap_or(0)].to_vec();
+      self.remember(&requests[index], &drafts[index]);
+    }
+    drafts
+  }
+
+  fn to_raw(&self, request: &DraftRequest) -> LiDraftRequest {
+    LiDraftRequest {
+      sequence: request.sequence,
+      last: request.history.last().copied().unwrap_or(0),
+      position: i32::try_from(request.history.len() - 1).unwrap_or(i32::MAX),
+      most: i32::try_from(request.most.min(self.most)).unwrap_or(1),
+      temperature: 0.0,
+      seed: 0,
+    }
+  }
+
+  /// Whether a draft can follow the history: the drafter must know everything before the last token.
+  fn prepare(&mut self, request: &DraftRequest) -> bool {
+    let (Ok(index), Some(before)) = (usize::try_from(request.sequence), request.history.len().checked_sub(1))
+    else {
+      return false;
+    };
+    if request.most == 0 || index >= self.held.len() {
+      return false;
+    }
+    match self.kind {
+      Kind::Mtp => self.observed[index] == Some(before),
+      _ => self.catch_up(index, request.sequence, &request.history[..before]),
+    }
+  }
+
+  /// Brings a draft model's KV cache up to `history`; false if that needs another call.
+  fn catch_up(&mut self, index: usize, sequence: SequenceId, history: &[Token]) -> bool {
+    let shared = self.held[index].iter().zip(history).take_while(|(a, b)| a == b).count();
+    let kept = if self.rewind(sequence, shared) { shared } else { 0 };
+    self.held[index].truncate(kept);
+    let missing = &history[kept..history.len().min(kept + self.batch)];
+    if !missing.is_empty() {
+      let mut error = LiError::new();
+      let (count, position) = (i32::try_from(missing.len()), i32::try_from(kept));
+      let (Ok(count), Ok(position)) = (count, position) else { return false };
+      // SAFETY: the context is alive; the tokens are passed with their number and are the target's, whose vocabulary
+      // was compared.
+      let outcome = unsafe {
+        li_draft_feed(self.context.as_ptr(), sequence, missing.as_ptr(), count, position, &raw mut error)
+      };
+      if self.note(&error) {
+        return false;
+      }
+      if outcome != 0 {
+        // Other sequences may fill the cache: nothing is drafted until there is room.
+        self.rewind(sequence, 0);
+        self.held[index].clear();
+        return false;
+      }
+      self.held[index].extend_from_slice(missing);
+    }
+    self.held[index].len() == history.len()
+  }
+
+  /// Cuts a draft model's sequence to `length` tokens, or to none if it cannot go back that far; then false.
+  fn rewind(&mut self, sequence: SequenceId, length: usize) -> bool {
+    let from = i32::try_from(length).unwrap_or(0);
+    // SAFETY: the context is alive.
+    unsafe {
+      let memory = sys::llama_get_memory(self.context.as_ptr());
+      let oldest = sys::llama_memory_seq_pos_min(memory, sequence);
+      let newest = sys::llama_memory_seq_pos_max(memory, sequence);
+      if from > newest {
+        return from == newest + 1 || length == 0;
+      }
+      // Sliding layers forget old positions; going back further than they remember succeeds and is wrong.
+      let possible = from > 0 && (self.window == 0 || oldest <= 0 || from - self.window >= oldest);
+      if possible && sys::llama_memory_seq_rm(memory, sequence, from, -1) {
+        return true;
+      }
+      sys::llama_memory_seq_rm(memory, sequence, -1, -1);
+    }
+    length == 0
+  }
+
+  /// What a draft model evaluated while drafting: the last token and all drafted ones but the last.
+  fn remember(&mut self, request: &DraftRequest, draft: &[Token]) {
+    if self.kind == Kind::Mtp {
+      return;
+    }
+    let (Ok(index), Some(last)) = (usize::try_from(request.sequence), request.history.last()) else { return };
+    // SAFETY: the context is alive.
+    let newest = unsafe {
+      sys::llama_memory_seq_pos_max(sys::llama_get_memory(self.context.as_ptr()), request.sequence)
+    };
+    let held = &mut self.held[index];
+    held.push(*last);
+    held.extend_from_slice(draft);
+    held.truncate(usize::try_from(newest + 1).unwrap_or(0));
+  }
+
+  /// Logs a failure and stops drafting: the context goes on without.
+  fn note(&mut self, error: &LiError) -> bool {
+    let Some(error) = error.take("drafting failed") else { return false };
+    tracing::warn!("{error}; decoding goes on without a drafter");
+    self.failed = true;
+    true
+  }
+}

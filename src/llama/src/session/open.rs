@@ -1,0 +1,200 @@
+//! How a session is set up: how large its context is, and for how many sequences.
+
+use std::path::Path;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::decoder::Decoder as _;
+use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::fit::{self, FitInput, FitPlan, Windows};
+use local_inference_core::gguf::ModelKind;
+use local_inference_core::hardware;
+use local_inference_core::options::{ContextOptions, DEFAULT_PARALLEL, FlashAttention, LoadOptions};
+use local_inference_core::schedule::{Scheduler, Settings};
+use local_inference_core::speculate::{Kind, Limits, Unusable};
+use local_inference_core::stats::Metrics;
+
+use super::work::run;
+use super::{Session, SessionInfo};
+use crate::context::{Context, ContextSettings};
+use crate::draft::DraftModel;
+use crate::model::Model;
+use crate::state::StateStore;
+
+/// Snapshots take at most this part of the memory that is available when the context is opened.
+const CACHE_SHARE: u64 = 16;
+/// More snapshots than these bytes hold are rarely used.
+const MOST_CACHE: u64 = 1 << 30;
+
+impl Session {
+  /// Opens a context for generation; its size, KV types and sequences follow from the options, the model and the free
+  /// memory.
+  ///
+  /// # Errors
+  /// `UNSUPPORTED` for an embedding model, `OUT_OF_MEMORY`, `INVALID_INPUT`.
+  pub fn open(model: &Model, options: &ContextOptions) -> Result<Self> {
+    options.validate()?;
+    if model.header().kind != ModelKind::Chat {
+      return Err(EngineError::new(
+        ErrorCode::Unsupported,
+        format!(
+          "{} is not a model that generates text (architecture {}): use it for embeddings, or choose a chat model",
+          file_name(&model.header().path),
+          model.header().architecture
+        ),
+      ));
+    }
+    let (drafter, mut unusable_drafter) = load_drafter(model, options);
+    let drafts = drafts(options, drafter.is_some());
+    let facts = hardware::facts();
+    let Plan { fit: mut plan, parallel } = plan(model, options, &facts, drafts)?;
+    if options.trim_windows {
+      plan.windows = Windows::Trimmed;
+    }
+    let settings = ContextSettings {
+      size: plan.context,
+      sequences: parallel,
+      batch: options.batch_size,
+      micro_batch: options.effective_micro_batch(),
+      threads: options.threads.unwrap_or_else(|| hardware::default_threads(&facts)),
+      kv_k: plan.kv_k,
+      kv_v: plan.kv_v,
+      flash_attention: options.flash_attention,
+      windows: plan.windows,
+      drafts,
+      pooling: None,
+    };
+    let stop = CancelToken::new();
+    let mut context = Context::new(model, settings, stop.clone())?;
+    if let Some(drafter) = drafter {
+      unusable_drafter = context.attach(drafter).err();
+    }
+    if let Some(unusable) = &unusable_drafter {
+      tracing::warn!("decoding without a drafter: {unusable}");
+    }
+    let ngram = options.speculation.ngram.then_some(Kind::Ngram);
+    let drafts_from = context.drafter().or(ngram).filter(|_| drafts > 0);
+    let prefix_cache = options.prefix_cache.unwrap_or((facts.memory_available / CACHE_SHARE).min(MOST_CACHE));
+    let state = options.state.as_ref().map(|state| StateStore::open(model, context.settings(), state));
+    let state = state.transpose()?.map(Arc::new);
+    let info = SessionInfo {
+      context_size: context.size(),
+      threads: context.settings().threads,
+      batch_size: context.settings().batch,
+      micro_batch_size: context.settings().micro_batch,
+      parallel,
+      prefix_cache,
+      plan,
+      drafts_from,
+      unusable_drafter,
+    };
+    let scheduler = Scheduler::new(
+      context,
+      &Settings {
+        parallel,
+        queue_limit: options.queue_limit as usize,
+        queue_timeout: options.queue_timeout,
+        cache_bytes: usize::try_from(prefix_cache).unwrap_or(usize::MAX),
+        durable: state.is_some(),
+        speculation: drafts_from.map(|_| limits(options, drafts)),
+        ngram: options.speculation.ngram,
+      },
+    );
+    let (commands, receiver) = mpsc::channel();
+    let metrics =
+      Arc::new(Mutex::new(Metrics { context_size: info.context_size as usize, ..Metrics::default() }));
+    let (thread_metrics, thread_state) = (Arc::clone(&metrics), state.clone());
+    let thread = std::thread::Builder::new()
+      .name("inference".to_owned())
+      .spawn(move || run(scheduler, &receiver, &thread_metrics, thread_state.as_ref()))
+      .map_err(|error| {
+        EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))
+      })?;
+    let thread = Arc::new(Mutex::new(Some(thread)));
+    Ok(Self { commands, thread, info: Arc::new(info), metrics, state, stop })
+  }
+}
+
+/// Drafted tokens of a sequence that a decode verifies: fewer than a micro-batch, so that a sliding-window cache can
+/// always be taken back by that many.
+fn drafts(options: &ContextOptions, drafter: bool) -> u32 {
+  if !drafter && !options.speculation.ngram {
+    return 0;
+  }
+  let most = u32::try_from(options.speculation.limits().max).unwrap_or(1);
+  most.min(options.effective_micro_batch().saturating_sub(1))
+}
+
+fn limits(options: &ContextOptions, drafts: u32) -> Limits {
+  let limits = options.speculation.limits();
+  let max = drafts as usize;
+  Limits { min: limits.min.min(max), max, ..limits }
+}
+
+/// A drafter that cannot be used is no error: the session decodes without.
+fn load_drafter(model: &Model, options: &ContextOptions) -> (Option<DraftModel>, Option<Unusable>) {
+  let Some(path) = &options.speculation.drafter else { return (None, None) };
+  let load = LoadOptions { memory_headroom: options.memory_headroom, ..LoadOptions::default() };
+  match DraftModel::load(model, path, &load) {
+    Ok(drafter) => (Some(drafter), None),
+    Err(unusable) => (None, Some(unusable)),
+  }
+}
+
+fn file_name(path: &Path) -> String {
+  path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+struct Plan {
+  fit: FitPlan,
+  parallel: u32,
+}
+
+/// Without a wish there are four sequences, or as many as cost nothing of the context: with attention over the whole
+/// sequence they share the cells, but windows and recurrent state are stored for each.
+fn plan(
+  model: &Model,
+  options: &ContextOptions,
+  facts: &hardware::HardwareFacts,
+  drafts: u32,
+) -> Result<Plan> {
+  let plan_for =
+    |parallel| Ok(Plan { fit: plan_sequences(model, options, facts, parallel, drafts)?, parallel });
+  if let Some(parallel) = options.parallel {
+    return plan_for(parallel);
+  }
+  let one = plan_for(1)?;
+  for parallel in [DEFAULT_PARALLEL, DEFAULT_PARALLEL / 2] {
+    let more = plan_for(parallel).ok().filter(|more| {
+      let kind = |plan: &Plan| (plan.fit.context, plan.fit.kv_k, plan.fit.kv_v, plan.fit.windows);
+      kind(more) == kind(&one) && parallel <= one.fit.context
+    });
+    if let Some(more) = more {
+      return Ok(more);
+    }
+  }
+  Ok(one)
+}
+
+fn plan_sequences(
+  model: &Model,
+  options: &ContextOptions,
+  facts: &hardware::HardwareFacts,
+  sequences: u32,
+  drafts: u32,
+) -> Result<FitPlan> {
+  let gpu = crate::backend::devices().iter().filter(|d| d.kind == "gpu").map(|d| d.memory_free).sum::<u64>();
+  let headroom = options.memory_headroom.unwrap_or_else(|| fit::default_headroom(facts.memory_total));
+  fit::plan(&FitInput {
+    requested_context: options.requested_size(),
+    kv_k: options.kv_type_k,
+    kv_v: options.kv_type_v,
+    sequences,
+    micro_batch: options.effective_micro_batch(),
+    outputs: sequences * (1 + drafts),
+    flash_attention: options.flash_attention != FlashAttention::Off,
+    weights_loaded: true,
+    ..FitInput::new(model.header(), facts.memory_available.saturating_add(gpu), headroom)?
+  })
+}

@@ -1,0 +1,238 @@
+import { modelCapabilities } from "../capabilities.js";
+import { fitOf } from "../catalog/device-fit.js";
+import type { ModelFacts } from "../catalog/facts.js";
+import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
+import { LocalInferenceError } from "../errors.js";
+import { present } from "../present.js";
+import type {
+  Field,
+  FieldOrigin,
+  LoadFields,
+  LoadSettings,
+  ModelFiles,
+  MtpLoad,
+  Purpose,
+  ResolvedLoad,
+  ResolveInput,
+} from "./load-types.js";
+import type { LoadOverrides } from "./overrides.js";
+import { runtimeForTier, type TierRuntime } from "./runtime-for-tier.js";
+
+export type * from "./load-types.js";
+
+/**
+ * Decides how a model is loaded. Reads nothing and changes nothing.
+ *
+ * @throws LocalInferenceError `UNSUPPORTED` for a model that cannot do what it is loaded for, `INVALID_INPUT` for a context
+ * longer than the model's or a KV type that it cannot have.
+ */
+export function resolveLoad(input: ResolveInput): ResolvedLoad {
+  const { model, files, machine, settings, overrides = {}, assess, freedBytes } = input;
+  const { tier, warnings } = tierOf(model);
+  const runtime = tier && runtimeForTier(tier);
+  const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes };
+  const purpose = input.purpose ?? (model.kind === "embedding" ? "embedding" : "text");
+  assertCapable(model, purpose);
+  const contextSize = contextField(model, purpose, tier, settings, overrides);
+  const kv = kvFields(input, runtime, contextSize.value);
+  const flash = flashField(runtime, overrides);
+  const fit = fitOf(model, machine, assess, {
+    ...wishes,
+    contextSize: wanted(contextSize.value),
+    kvTypeK: kind(kv.kvTypeK.value),
+    kvTypeV: kind(kv.kvTypeV.value),
+    flashAttention: flash.value,
+  });
+  const mtp = runtime && mtpField(runtime, files, settings);
+  const fields: LoadFields = present({
+    path: { value: files.path, from: "setting" },
+    contextSize,
+    ...kv,
+    gpuLayers: gpuField(settings, overrides),
+    threads: first(overrides.maxThreads, settings.threads, undefined, "auto" as const),
+    flashAttention: flash,
+    parallel: runtime
+      ? { value: runtime.optimizations.parallel, from: "catalog" }
+      : { value: 1, from: "default" },
+    mmap: first(overrides.mmap, undefined, undefined, true),
+    mlock: first(overrides.mlock, undefined, undefined, false),
+    headroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
+    ctxCheckpoints: runtime && { value: runtime.optimizations.ctxCheckpoints, from: "catalog" },
+    ctxCheckpointInterval: runtime && { value: runtime.optimizations.ctxCheckpointInterval, from: "catalog" },
+    mtp,
+    vision: files.vision === undefined ? undefined : { value: files.vision, from: "catalog" },
+  } satisfies { [K in keyof LoadFields]: LoadFields[K] | undefined });
+  if (runtime?.mtp !== undefined && files.drafter === undefined && !settings.mtpDisabled) {
+    warnings.push(
+      `The drafter ${runtime.mtp.drafterFile} is missing: ${model.id} runs without it, more slowly.`,
+    );
+  }
+  if (fit.verdict !== "fits") warnings.push(`Memory is tight: ${fit.reason}.`);
+  const capabilities = modelCapabilities({
+    entry: tier ?? model.entry,
+    runtime,
+    flashAttention: fields.flashAttention.value,
+    kvTypeK: fit.numbers.kvTypeK,
+    kvTypeV: fit.numbers.kvTypeV,
+    drafter: files.drafter,
+    mtpDisabled: settings.mtpDisabled,
+    vision: files.vision,
+  });
+  return { model, fields, fit, capabilities, warnings, spec: specOf(purpose, fields) };
+}
+
+/** The fields as lines for people: name, value, origin. */
+export function describeLoad({
+  fields,
+}: ResolvedLoad): { field: string; value: string; from: FieldOrigin }[] {
+  return Object.entries(fields).map(([field, { value, from }]: [string, Field<unknown>]) => ({
+    field,
+    value: typeof value === "object" ? JSON.stringify(value) : String(value),
+    from,
+  }));
+}
+
+function assertCapable({ id, kind }: ModelFacts, purpose: Purpose): void {
+  if (kind === "vocabulary")
+    throw new LocalInferenceError("UNSUPPORTED", `${id} is a vocabulary without weights.`);
+  if (kind === "embedding" && purpose === "text") {
+    throw new LocalInferenceError(
+      "UNSUPPORTED",
+      `${id} makes vectors and cannot write text: it cannot be a text model.`,
+    );
+  }
+}
+
+/** A file that carries another model than the catalog says is loaded as what it is. */
+function tierOf(model: ModelFacts): { tier: ModelFacts["entry"]; warnings: string[] } {
+  const { entry, header } = model;
+  if (entry === undefined || header === undefined || header.architecture === entry.architecture) {
+    return { tier: entry, warnings: [] };
+  }
+  const warning =
+    `The file of ${entry.id} declares the architecture ${header.architecture} instead of ${entry.architecture}: ` +
+    "it holds another model and runs with that model's settings.";
+  return { tier: undefined, warnings: [warning] };
+}
+
+function contextField(
+  model: ModelFacts,
+  purpose: Purpose,
+  tier: ModelFacts["entry"],
+  settings: LoadSettings,
+  overrides: LoadOverrides,
+): LoadFields["contextSize"] {
+  // The embedder takes what the model reads, and has no cache that grows with it.
+  if (purpose === "embedding") return { value: "auto", from: "header" };
+  const catalogued =
+    tier !== undefined && tier.contextLength < model.contextLength ? tier.contextLength : undefined;
+  return first(overrides.contextSize, settings.contextSize, catalogued, "auto" as const);
+}
+
+type KvFields = Pick<LoadFields, "kvTypeK" | "kvTypeV">;
+
+function kvFields(input: ResolveInput, runtime: TierRuntime | undefined, context: number | "auto"): KvFields {
+  const { settings, overrides = {} } = input;
+  const standard = runtime === undefined ? undefined : tierKv(input, context);
+  const of = (override: string | undefined): Field<string> => {
+    if (override !== undefined) return { value: override, from: "override" };
+    if (settings.kvType !== undefined) return { value: settings.kvType, from: "setting" };
+    return standard ?? { value: "auto", from: "default" };
+  };
+  return { kvTypeK: of(overrides.cacheTypeK), kvTypeV: of(overrides.cacheTypeV) };
+}
+
+/** Tiers store the cache as q8_0, as exact as f16 to three digits and half its size, unless f16 is wanted and fits. */
+function tierKv(input: ResolveInput, context: number | "auto"): Field<string> {
+  const { model, machine, assess, settings, freedBytes } = input;
+  if (settings.preferAccurateKv) {
+    const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes, contextSize: wanted(context) };
+    const exact = fitOf(model, machine, assess, { ...wishes, kvTypeK: "f16", kvTypeV: "f16" });
+    const whole = exact.numbers.largestContext >= (wanted(context) ?? model.contextLength);
+    if (exact.verdict === "fits" && whole) return { value: "f16", from: "machine" };
+  }
+  return { value: "q8_0", from: "catalog" };
+}
+
+function mtpField(
+  runtime: TierRuntime,
+  files: ModelFiles,
+  settings: LoadSettings,
+): Field<MtpLoad> | undefined {
+  if (runtime.mtp === undefined || files.drafter === undefined || settings.mtpDisabled) return undefined;
+  const { specType, draftMin, draftMax, gpuLayers } = runtime.mtp;
+  const value = {
+    specType,
+    drafterFile: files.drafter,
+    draftMin,
+    draftMax,
+    speculativeSamples: draftMax,
+    gpuLayers,
+  };
+  return { value, from: "catalog" };
+}
+
+function gpuField(settings: LoadSettings, overrides: LoadOverrides): LoadFields["gpuLayers"] {
+  if (overrides.useGpu === false) return { value: 0, from: "override" };
+  return first(overrides.gpuLayers, settings.gpuLayers, undefined, "auto" as const);
+}
+
+function flashField(
+  runtime: TierRuntime | undefined,
+  overrides: LoadOverrides,
+): LoadFields["flashAttention"] {
+  if (overrides.flashAttention !== undefined) {
+    return { value: overrides.flashAttention ? "on" : "off", from: "override" };
+  }
+  return runtime === undefined ? { value: "auto", from: "default" } : { value: "on", from: "catalog" };
+}
+
+function first<T, D>(
+  override: T | undefined,
+  setting: T | undefined,
+  catalogued: T | undefined,
+  standard: D,
+) {
+  if (override !== undefined) return { value: override, from: "override" as const };
+  if (setting !== undefined) return { value: setting, from: "setting" as const };
+  if (catalogued !== undefined) return { value: catalogued, from: "catalog" as const };
+  return { value: standard, from: "default" as const };
+}
+
+function specOf(purpose: Purpose, fields: LoadFields): TextSpec | EmbeddingSpec {
+  const threads = wanted(fields.threads.value);
+  const memoryHeadroomBytes = wanted(fields.headroomBytes.value);
+  const load = present({
+    gpuLayers: wanted(fields.gpuLayers.value),
+    useMmap: fields.mmap.from === "default" ? undefined : fields.mmap.value,
+    useMlock: fields.mlock.from === "default" ? undefined : fields.mlock.value,
+    memoryHeadroomBytes,
+  });
+  const path = fields.path.value;
+  if (purpose === "embedding") return { path, load, embedder: present({ threads }) };
+  const { value: flashAttention } = fields.flashAttention;
+  const context = present({
+    contextSize: wanted(fields.contextSize.value),
+    kvTypeK: kind(fields.kvTypeK.value),
+    kvTypeV: kind(fields.kvTypeV.value),
+    threads,
+    memoryHeadroomBytes,
+    flashAttention: flashAttention === "auto" ? undefined : flashAttention,
+    ...drafting(fields.mtp?.value),
+  });
+  return { path, load, context };
+}
+
+function drafting(mtp: MtpLoad | undefined) {
+  if (mtp === undefined) return {};
+  const { drafterFile: drafter, draftMin, draftMax, speculativeSamples } = mtp;
+  return { drafter, draftMin, draftMax, speculativeSamples };
+}
+
+function wanted(value: number | "auto"): number | undefined {
+  return value === "auto" ? undefined : value;
+}
+
+function kind(value: string): string | undefined {
+  return value === "auto" ? undefined : value;
+}

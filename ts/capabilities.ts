@@ -1,0 +1,135 @@
+import type { TierRuntime } from "./active-model/runtime-for-tier.js";
+import type { CatalogEntry } from "./catalog/schema.js";
+import type { Machine } from "./machine.js";
+
+/** What this version of the package can do; the one place to change when it can do more. */
+export const BUILD = {
+  speculativeDecoding: true,
+  contextCheckpoints: false,
+  vision: false,
+  audio: false,
+} as const;
+
+/**
+ * `active`: the decode path uses it. `inactive`: it is there and not used. `absent`: the build, the machine or the model
+ * lacks it. None of them ever keeps a model from loading.
+ */
+export type CapabilityState = "active" | "inactive" | "absent";
+
+export interface Capability {
+  /** Stable: `mtp`, `flash-attention`, `kernel:turbo3`, `gpu:cuda`, … */
+  readonly id: string;
+  readonly state: CapabilityState;
+  /** One line for people. */
+  readonly reason: string;
+}
+
+/** What is known of a load. */
+export interface LoadFacts {
+  readonly entry?: CatalogEntry | undefined;
+  readonly runtime?: TierRuntime | undefined;
+  readonly flashAttention: "auto" | "on" | "off";
+  readonly kvTypeK: string;
+  readonly kvTypeV: string;
+  /** Path of the drafter, when it is on this machine. */
+  readonly drafter?: string | undefined;
+  readonly mtpDisabled: boolean;
+  /** Path of the image projector, when it is on this machine. */
+  readonly vision?: string | undefined;
+}
+
+/** What a loaded model uses of what it, the build and the machine offer. */
+export function modelCapabilities(load: LoadFacts): Capability[] {
+  return [
+    flashAttention(load),
+    { id: "kv-cache", state: "active", reason: `llama.cpp's own, ${kvText(load)}` },
+    mtpCapability(load),
+    checkpoints(load),
+    vision(load),
+    ...(load.entry?.provenance.declaredKernels ?? []).map(kernel),
+  ];
+}
+
+/** Where the machine could compute: by the loaded modules, and by the drivers that it has. */
+export function machineCapabilities(machine: Machine): Capability[] {
+  const usable = new Set(
+    machine.devices.filter(({ kind }) => kind !== "cpu").map(({ backend }) => backend.toLowerCase()),
+  );
+  const probed = machine.accelerators.map(({ backend, available, devices, reason }): Capability => {
+    const id = `gpu:${backend}`;
+    const names = devices.map(({ name }) => name).join(", ") || "a GPU";
+    if (usable.has(backend)) return { id, state: "active", reason: names };
+    if (!available) return { id, state: "absent", reason: reason ?? "not found" };
+    return {
+      id,
+      state: "inactive",
+      reason: `${names} has a working driver, but this build has no ${backend} module`,
+    };
+  });
+  const others = [...usable].filter(
+    (backend) => !machine.accelerators.some((one) => one.backend === backend),
+  );
+  return [
+    { id: "cpu", state: "active", reason: machine.hardware.cpuModel },
+    ...others.map((backend): Capability => ({ id: `gpu:${backend}`, state: "active", reason: backend })),
+    ...probed,
+  ];
+}
+
+/** Speculative decoding, in the words that the log, the routes and the command line use. */
+export function mtpCapability({ runtime, drafter, mtpDisabled }: LoadFacts): Capability {
+  const id = "mtp";
+  if (runtime?.mtp === undefined) return { id, state: "absent", reason: "no drafter is made for this model" };
+  if (mtpDisabled) return { id, state: "inactive", reason: "switched off by ELIZA_MTP_DISABLE" };
+  if (drafter === undefined) {
+    return { id, state: "absent", reason: `the drafter ${runtime.mtp.drafterFile} is not on this machine` };
+  }
+  if (!BUILD.speculativeDecoding) {
+    return { id, state: "inactive", reason: "not active: this build has no speculative decoding yet" };
+  }
+  return { id, state: "active", reason: `drafts up to ${runtime.mtp.draftMax} at a time with ${drafter}` };
+}
+
+function flashAttention({ flashAttention: mode }: LoadFacts): Capability {
+  const id = "flash-attention";
+  if (mode === "off") return { id, state: "inactive", reason: "switched off" };
+  return { id, state: "active", reason: mode === "on" ? "on" : "on where the device supports it" };
+}
+
+function checkpoints({ runtime }: LoadFacts): Capability {
+  const id = "context-checkpoints";
+  if (runtime === undefined) return { id, state: "absent", reason: "not needed by this model" };
+  return BUILD.contextCheckpoints
+    ? { id, state: "active", reason: `${runtime.optimizations.ctxCheckpoints} per conversation` }
+    : {
+        id,
+        state: "inactive",
+        reason: "not active: this build keeps no copies of the sliding-window state yet",
+      };
+}
+
+function vision({ entry, vision: projector }: LoadFacts): Capability {
+  const id = "vision";
+  if (projector === undefined) {
+    const file = entry?.companions.vision?.file;
+    const reason =
+      file === undefined ? "no image projector is known for this model" : `${file} is not on this machine`;
+    return { id, state: "absent", reason };
+  }
+  return BUILD.vision
+    ? { id, state: "active", reason: projector }
+    : { id, state: "inactive", reason: "not active: this build does not read images yet" };
+}
+
+function kernel(name: string): Capability {
+  return {
+    id: `kernel:${name}`,
+    state: "absent",
+    reason:
+      "named by the published manifest; not part of llama.cpp, and the decode path of this model does not use it",
+  };
+}
+
+function kvText({ kvTypeK, kvTypeV }: LoadFacts): string {
+  return kvTypeK === kvTypeV ? kvTypeK : `${kvTypeK} keys and ${kvTypeV} values`;
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { LocalInferenceError } from "../errors.js";
+import { type CatalogEntry, catalogSchema } from "./schema.js";
+
+const FILES = ["tiers.json", "models.json"] as const;
+
+/** The models this package knows by name. */
+export class Catalog {
+  readonly entries: readonly CatalogEntry[];
+  readonly #byId: ReadonlyMap<string, CatalogEntry>;
+
+  constructor(entries: readonly CatalogEntry[]) {
+    this.entries = entries;
+    this.#byId = new Map(entries.map((entry) => [entry.id, entry]));
+    if (this.#byId.size < entries.length) {
+      throw new LocalInferenceError("INTERNAL", "Two models of the catalog have the same id.");
+    }
+  }
+
+  /** The entry of an id, in any case. */
+  find(id: string): CatalogEntry | undefined {
+    return this.#byId.get(id.toLowerCase());
+  }
+
+  /** The Eliza-1 tiers, smallest first. */
+  get tiers(): readonly CatalogEntry[] {
+    return this.entries.filter((entry) => entry.tier);
+  }
+}
+
+let loaded: Catalog | undefined;
+
+/** The catalog of the package, read on the first call. */
+export function catalog(): Catalog {
+  loaded ??= new Catalog(FILES.flatMap(readFile));
+  return loaded;
+}
+
+function readFile(name: string): readonly CatalogEntry[] {
+  return parseCatalog(readFileSync(new URL(`../../catalog/${name}`, import.meta.url), "utf8"), name);
+}
+
+/** @throws LocalInferenceError `INTERNAL` that names what is wrong in which file. */
+export function parseCatalog(text: string, name: string): readonly CatalogEntry[] {
+  const parsed = catalogSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data.models;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+  throw new LocalInferenceError("INTERNAL", `The catalog file ${name} is not valid: ${problems.join("; ")}.`);
+}

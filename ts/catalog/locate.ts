@@ -1,0 +1,177 @@
+import { readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { LocalInferenceError } from "../errors.js";
+import { modelReference, resolveModel } from "../models-dir.js";
+import type { Catalog } from "./load.js";
+import type { CatalogEntry } from "./schema.js";
+import { COMPANION_ROLES, type CompanionRole, type FindInstalled, type InstalledModel } from "./types.js";
+import { hostedVariants } from "./variants.js";
+
+/** A model on this machine. */
+export interface Located {
+  /** Real path of the GGUF. */
+  readonly path: string;
+  /** When it is known to be a model of the catalog. */
+  readonly entry?: CatalogEntry;
+  /** Real paths of the companions that are here. */
+  readonly companions: Partial<Record<CompanionRole, string>>;
+}
+
+export interface LocateOptions {
+  readonly modelsDir: string;
+  readonly catalog: Catalog;
+  readonly findInstalled: FindInstalled;
+}
+
+/**
+ * The files of the model that a setting means: a catalog id, a path to a GGUF or to a folder with one, its name below
+ * MODELS_DIR, `hf:owner/repository/file.gguf`, or the id of an installed model. Fetches nothing.
+ *
+ * @throws LocalInferenceError `MODEL_NOT_FOUND` that says how to get it; `INVALID_INPUT` for a bad or ambiguous setting.
+ */
+export async function locateModel(setting: string, options: LocateOptions): Promise<Located> {
+  const entry = options.catalog.find(setting);
+  if (entry !== undefined) return locateEntry(entry, setting, options);
+  let installed: InstalledModel | undefined;
+  const find = async (id: string) => {
+    installed = await options.findInstalled(id);
+    return installed?.path;
+  };
+  try {
+    const path = await resolveModel(setting, options.modelsDir, find);
+    return installed === undefined ? await located(path, options) : await fromInstalled(installed, options);
+  } catch (error) {
+    const folder = isMissing(error) ? await folderOf(setting, options.modelsDir) : undefined;
+    if (folder === undefined) throw error;
+    return located(await modelInFolder(folder), options);
+  }
+}
+
+async function locateEntry(entry: CatalogEntry, setting: string, options: LocateOptions): Promise<Located> {
+  const installed = await options.findInstalled(entry.id);
+  if (installed !== undefined) return fromInstalled(installed, options, entry);
+  for (const path of placesOf(entry, options.modelsDir)) {
+    if (await isFile(path)) return located(await realpath(path), options, entry);
+  }
+  // A file may have been given the name of the model.
+  const named = await resolveModel(setting, options.modelsDir).catch((error: unknown) => {
+    if (isMissing(error)) return undefined;
+    throw error;
+  });
+  if (named !== undefined) return located(named, options, entry);
+  const [variant] = hostedVariants(entry);
+  const { repository, folder } = entry.hub;
+  const file = [folder, variant?.file].filter((part) => part !== undefined).join("/");
+  throw new LocalInferenceError("MODEL_NOT_FOUND", `The model ${entry.id} is not on this machine.`, {
+    hint: `Models are not downloaded automatically: fetch hf:${repository}/${file}, or put the file into ${options.modelsDir}.`,
+  });
+}
+
+/** Where the files of an entry may have been put by hand: with the folders of the repository, or without. */
+function placesOf(entry: CatalogEntry, modelsDir: string): string[] {
+  const { folder = "", formerFolder = "", repository } = entry.hub;
+  const roots = [modelsDir, join(modelsDir, repository), join(modelsDir, basename(repository))];
+  return hostedVariants(entry).flatMap(({ file, formerFile }) => {
+    const relative = [
+      ...(file === null ? [] : [join(folder, file), file, basename(file)]),
+      ...(formerFile === undefined ? [] : [join(formerFolder, formerFile), formerFile, basename(formerFile)]),
+    ];
+    return relative.flatMap((path) => roots.map((root) => join(root, path)));
+  });
+}
+
+async function fromInstalled(
+  installed: InstalledModel,
+  options: LocateOptions,
+  known = installed.catalogId === undefined ? undefined : options.catalog.find(installed.catalogId),
+): Promise<Located> {
+  const found = await located(await realpath(installed.path), options, known);
+  const registered = installed.files.flatMap(({ path, role }) =>
+    isCompanion(role) ? [[role, path] as const] : [],
+  );
+  return { ...found, companions: { ...found.companions, ...Object.fromEntries(registered) } };
+}
+
+async function located(path: string, options: LocateOptions, known?: CatalogEntry): Promise<Located> {
+  const entry = known ?? entryOfFile(path, options.catalog);
+  if (entry === undefined) return { path, companions: {} };
+  return { path, entry, companions: await companionsOf(path, entry) };
+}
+
+/** Names of tier files belong to nothing else; the others are taken by their exact name. */
+function entryOfFile(path: string, catalog: Catalog): CatalogEntry | undefined {
+  const name = basename(path).toLowerCase();
+  const matches = catalog.entries.filter((entry) =>
+    entry.variants.some(({ file, formerFile }) =>
+      [file, formerFile].some((one) => one != null && basename(one).toLowerCase() === name),
+    ),
+  );
+  return matches.length === 1 ? matches[0] : undefined;
+}
+
+/** Companions lie in folders beside that of the text model, or beside the model itself. */
+async function companionsOf(path: string, entry: CatalogEntry): Promise<Located["companions"]> {
+  const found: Located["companions"] = {};
+  for (const role of COMPANION_ROLES) {
+    const companion = entry.companions[role];
+    if (companion === undefined) continue;
+    const names = [companion.file, ...(companion.formerFile === undefined ? [] : [companion.formerFile])];
+    const places = names.flatMap((name) => [
+      join(dirname(dirname(path)), name),
+      join(dirname(path), basename(name)),
+    ]);
+    for (const place of places) {
+      if (found[role] === undefined && (await isFile(place))) found[role] = await realpath(place);
+    }
+  }
+  return found;
+}
+
+async function folderOf(setting: string, modelsDir: string): Promise<string | undefined> {
+  const reference = modelReference(setting, modelsDir);
+  if (reference.kind === "remote") return undefined;
+  const path = reference.kind === "file" ? reference.path : join(modelsDir, reference.id);
+  return (await isFolder(path)) ? path : undefined;
+}
+
+/** The only model in a folder or in its `text` folder; parts of a split model count once. */
+async function modelInFolder(folder: string): Promise<string> {
+  for (const place of [folder, join(folder, "text")]) {
+    const names = await readdir(place).catch(() => []);
+    const models = names.filter((name) => /\.gguf$/i.test(name) && !NOT_A_MODEL.test(name)).sort();
+    const [only, ...others] = models;
+    if (only !== undefined && others.length === 0) return realpath(join(place, only));
+    if (only !== undefined)
+      throw missing(`The folder ${place} holds several models: ${models.join(", ")}. Name one.`);
+  }
+  throw missing(`The folder ${folder} holds no GGUF model.`);
+}
+
+/** Projectors, drafters and the later parts of a split model. */
+const NOT_A_MODEL = /^(mmproj|drafter|mtp)[-_.]|[-_.]mmproj[-_.]|-(?!00001)\d{5}-of-\d{5}\.gguf$/i;
+
+function missing(message: string): LocalInferenceError {
+  return new LocalInferenceError("MODEL_NOT_FOUND", message);
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof LocalInferenceError && error.code === "MODEL_NOT_FOUND";
+}
+
+function isCompanion(role: string): role is CompanionRole {
+  return (COMPANION_ROLES as readonly string[]).includes(role);
+}
+
+function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (facts) => facts.isFile(),
+    () => false,
+  );
+}
+
+function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (facts) => facts.isDirectory(),
+    () => false,
+  );
+}

@@ -1,0 +1,71 @@
+import { type DoctorReport, doctorReport, type RoleReport } from "../../views/doctor.js";
+import type { MachineView } from "../../views/machine.js";
+import { settingLines } from "../../views/settings.js";
+import type { CliContext } from "../context.js";
+import { size } from "../output.js";
+
+/** `doctor`: what is here, what is used, what is wrong and how to mend it. Ends with 1 when something cannot work. */
+export async function doctor(context: CliContext): Promise<void> {
+  const settings = settingLines((name) => context.overrides[name], context.io.environment, "option");
+  const agent = await context.agent();
+  const report = await doctorReport(agent, settings).finally(() => agent.close());
+  if (report.findings.some(({ level }) => level === "error")) context.exitCode = 1;
+  context.result(report, shown);
+}
+
+function shown({ machine, models, roles, settings, findings }: DoctorReport): string {
+  const set = settings.filter(({ source }) => source !== "default" && source !== "unset");
+  return [
+    ...(machine === undefined ? [] : machineLines(machine)),
+    line("models", `${models.folder}, ${models.installed} installed, ${free(models.freeBytes)} free`),
+    ...roles.flatMap(roleLines),
+    ...set.map(({ name, value, source }) => line("setting", `${name}=${value} (${source})`)),
+    ...(set.length === 0 ? [line("settings", "all at their defaults")] : []),
+    "",
+    ...(findings.length === 0 ? ["Everything is in order."] : []),
+    ...findings.map(
+      ({ level, message, remedy }) => `${level}: ${message}${remedy === undefined ? "" : ` ${remedy}`}`,
+    ),
+  ].join("\n");
+}
+
+function machineLines({ facts, backend, capabilities, reason }: MachineView): string[] {
+  const cores = `${facts.physicalCores} cores, ${facts.logicalCores} threads, ${facts.cpuLimit} usable`;
+  return [
+    line("processor", `${facts.cpuModel} (${facts.architecture}), ${cores}`),
+    line("memory", `${size(facts.memoryTotal)}, ${size(facts.memoryAvailable)} available`),
+    ...backend.devices.map(({ name, description, backend: via, memoryTotal, memoryFree }) => {
+      const memory = memoryTotal > 0 ? `, ${size(memoryFree)} of ${size(memoryTotal)} free` : "";
+      return line("device", `${name}: ${description.trim()} through ${via}${memory}`);
+    }),
+    ...capabilities
+      .filter(({ id }) => id !== "cpu")
+      .map(({ id, state, reason: why }) => line(id, `${state}: ${why}`)),
+    line("llama.cpp", backend.llamaVersion),
+    line("computes on", reason),
+  ];
+}
+
+/** How a model is loaded, in one line, and what it uses. */
+function roleLines(role: RoleReport, index: number, all: readonly RoleReport[]): string[] {
+  const head = line(`${role.role} model`, roleText(role));
+  const same = all.slice(0, index).find(({ path }) => path !== undefined && path === role.path);
+  if (same !== undefined || role.load === undefined) return [head];
+  const load = role.load
+    .filter(({ field }) => field !== "path")
+    .map(({ field, value, from }) => `${field} ${value} (${from})`);
+  return [
+    head,
+    line("", load.join(", ")),
+    ...(role.capabilities ?? []).map(({ id, state, reason }) => line("", `${id} ${state}: ${reason}`)),
+  ];
+}
+
+function roleText({ model, source, path, quantization, problem }: RoleReport): string {
+  if (source === "none") return "none";
+  const from = source === "setting" ? "from the settings" : 'chosen with "use"';
+  return `${model} (${from})${path === undefined ? "" : `, ${path}, ${quantization}`}${problem === undefined ? "" : `, ${problem}`}`;
+}
+
+const line = (name: string, text: string): string => `${name.padEnd(16)}${text}`;
+const free = (bytes: number | undefined): string => (bytes === undefined ? "?" : size(bytes));

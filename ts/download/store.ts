@@ -1,0 +1,294 @@
+import { realpath, rm, rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { LocalInferenceError, throwIfAborted } from "../errors.js";
+import { callNative, loadNative } from "../native.js";
+import { type DownloadOptions, downloadFile, type FileProgress } from "./download.js";
+import { assertSpace, sizeOf } from "./files.js";
+import { Http, type HttpOptions } from "./http.js";
+import { Hub } from "./hub.js";
+import { assertInside, isBelow, makeFoldersOf } from "./paths.js";
+import {
+  type Plan,
+  type PlannedFile,
+  planReference,
+  planWanted,
+  type WantedModel,
+  wantedByReference,
+} from "./plan.js";
+import { hubReference, referenceText } from "./reference.js";
+import { type InstalledFile, type InstalledModel, Registry } from "./registry.js";
+import { type ScanOptions, scanFolder, scanPrograms } from "./scan.js";
+import { type Verification, type VerifyOptions, verifyModel } from "./verify.js";
+
+export interface StoreOptions extends HttpOptions {
+  /** Absolute folder of the models. */
+  readonly modelsDir: string;
+  /** Look for models of other programs. Default true. */
+  readonly scanPrograms?: boolean;
+  readonly scan?: ScanOptions;
+  /** What every download uses unless it says otherwise. */
+  readonly download?: DownloadOptions;
+  /** Reads a file's header; what it throws keeps the file from being registered. */
+  readonly readHeader?: (path: string) => Promise<unknown>;
+  /** Told what is wrong and was mended or left out. */
+  readonly warn?: (message: string) => void;
+}
+
+export interface PullProgress extends FileProgress {
+  /** The file at work, as a path in its repository. */
+  readonly file: string;
+  readonly fileNumber: number;
+  readonly fileCount: number;
+}
+
+export interface PullOptions extends Omit<DownloadOptions, "onProgress"> {
+  /** Called once, before the first byte. */
+  readonly onPlan?: (plan: Plan) => void;
+  /** Bytes count over all files of the model. */
+  readonly onProgress?: (progress: PullProgress) => void;
+}
+
+/** What removing a model deletes. */
+export interface Removal {
+  readonly model: InstalledModel;
+  /** Files that no other model needs. */
+  readonly files: readonly string[];
+  readonly bytes: number;
+}
+
+/** The models of this machine: finds, fetches, checks and removes them. */
+export class ModelStore {
+  readonly modelsDir: string;
+  readonly hub: Hub;
+  readonly #options: StoreOptions;
+  readonly #registry: Registry;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.modelsDir = options.modelsDir;
+    this.hub = new Hub(new Http(options), options.download?.retry);
+    this.#registry = new Registry(options.modelsDir, options.warn);
+  }
+
+  /** Downloaded models, those put into the models folder by hand, and those of other programs, in this order. */
+  async installed(): Promise<InstalledModel[]> {
+    const registered = await this.#registry.list();
+    const known = new Set(registered.flatMap(({ files }) => files.map(({ path }) => path)));
+    const byHand = (await scanFolder(this.modelsDir)).filter(({ path }) => !known.has(path));
+    const foreign = this.#options.scanPrograms === false ? [] : await scanPrograms(this.#options.scan);
+    const outside = foreign.filter(({ path }) => !isBelow(path, this.modelsDir));
+    return [...registered, ...byHand, ...outside];
+  }
+
+  /**
+   * The installed model that a text means: its id, a catalog id, a reference to the hub, a path, or a name that only one
+   * model of its kind has.
+   */
+  async findInstalled(id: string): Promise<InstalledModel | undefined> {
+    return findModel(await this.installed(), id);
+  }
+
+  /** What a pull would fetch. @throws LocalInferenceError as the hub's answers require. */
+  async plan(wanted: string | WantedModel, signal?: AbortSignal): Promise<Plan> {
+    if (typeof wanted !== "string") return planWanted(this.hub, wanted, signal);
+    return planReference(this.hub, wantedByReference(wanted), signal);
+  }
+
+  /**
+   * Fetches a model and registers it. What was fetched before is continued or kept; files that are there and right are
+   * not fetched again.
+   *
+   * @throws LocalInferenceError `DISK_FULL` before the first byte, `MODEL_INVALID` when the file is not a GGUF that can be
+   * read (it is removed), and what {@link downloadFile} throws.
+   */
+  async pull(wanted: string | WantedModel, options: PullOptions = {}): Promise<InstalledModel> {
+    const { signal } = options;
+    throwIfAborted(signal);
+    const plan = await this.plan(wanted, signal);
+    const destinations: string[] = [];
+    for (const file of plan.files) destinations.push(await makeFoldersOf(this.modelsDir, file.destination));
+    await this.#assertRoom(plan, destinations, options);
+    options.onPlan?.(plan);
+    const files: InstalledFile[] = [];
+    for (const [index, file] of plan.files.entries()) {
+      files.push(await this.#fetch(plan, file, destinations[index] ?? "", index, options));
+    }
+    const model = installedOf(plan, files, this.modelsDir);
+    await this.#checkHeader(model);
+    await this.#registry.put(model);
+    return model;
+  }
+
+  /** Compares a model's files with what the hub said. */
+  async verify(model: InstalledModel, options: VerifyOptions = {}): Promise<Verification> {
+    const verification = await verifyModel(model, options);
+    if (verification.state === "ok" && model.origin === "download") {
+      await this.#registry.put({ ...model, verifiedAt: new Date().toISOString() });
+    }
+    return verification;
+  }
+
+  /**
+   * What {@link remove} would delete; nothing is changed.
+   *
+   * @throws LocalInferenceError `INVALID_INPUT` for a model of another program.
+   */
+  async removal(model: InstalledModel): Promise<Removal> {
+    if (!model.owned) {
+      throw new LocalInferenceError(
+        "INVALID_INPUT",
+        `${model.id} belongs to another program (${model.origin}).`,
+        {
+          hint: "Remove it there.",
+          reason: "invalid_input",
+        },
+      );
+    }
+    const others = (await this.#registry.list()).filter(({ id }) => id !== model.id);
+    const shared = new Set(others.flatMap(({ files }) => files.map(({ path }) => path)));
+    const own = model.files.filter(({ path }) => !shared.has(path));
+    const sizes = await Promise.all(own.map(async ({ path }) => (await sizeOf(path)) ?? 0));
+    return { model, files: own.map(({ path }) => path), bytes: sizes.reduce((sum, size) => sum + size, 0) };
+  }
+
+  /** Deletes a model's files and the folders they leave empty. @returns what was deleted. */
+  async remove(model: InstalledModel): Promise<Removal> {
+    const removal = await this.removal(model);
+    const base = await realpath(this.modelsDir);
+    for (const path of removal.files) await assertInside(dirname(path), base).catch(ignoreMissing);
+    await this.#registry.remove(model.id);
+    for (const path of removal.files) await this.#delete(path);
+    return removal;
+  }
+
+  async #assertRoom(plan: Plan, destinations: readonly string[], options: PullOptions): Promise<void> {
+    const there = await Promise.all(destinations.map(async (path) => (await sizeOf(path)) ?? 0));
+    const needed = plan.files.reduce(
+      (sum, { bytes }, index) => sum + (there[index] === bytes ? 0 : bytes),
+      0,
+    );
+    const parts = await Promise.all(destinations.map(async (path) => (await sizeOf(`${path}.part`)) ?? 0));
+    const begun = parts.reduce((sum, size) => sum + size, 0);
+    const reserve = options.reserveBytes ?? this.#options.download?.reserveBytes ?? 64 * 1024 * 1024;
+    await assertSpace(this.modelsDir, Math.max(0, needed - begun), reserve);
+  }
+
+  async #fetch(
+    plan: Plan,
+    file: PlannedFile,
+    destination: string,
+    index: number,
+    options: PullOptions,
+  ): Promise<InstalledFile> {
+    const before = plan.files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0);
+    const { onPlan: _, onProgress, ...rest } = options;
+    const { path, bytes, sha256 } = await downloadFile(
+      this.hub.http,
+      { ...file, destination, refusal: (answer) => this.hub.refusal(answer, file.reference) },
+      {
+        ...this.#options.download,
+        ...rest,
+        onProgress: (progress) =>
+          onProgress?.({
+            ...progress,
+            receivedBytes: before + progress.receivedBytes,
+            totalBytes: plan.bytes,
+            file: file.reference.file ?? "",
+            fileNumber: index + 1,
+            fileCount: plan.files.length,
+          }),
+      },
+    );
+    return { path, bytes, sha256, role: file.role };
+  }
+
+  /** A file that cannot be read as a model is of no use to anybody; one that needs a newer build may be. */
+  async #checkHeader(model: InstalledModel): Promise<void> {
+    const read = this.#options.readHeader ?? readHeader;
+    try {
+      await read(model.path);
+    } catch (error) {
+      const invalid = error instanceof LocalInferenceError && error.code === "MODEL_INVALID";
+      if (invalid) for (const { path, role } of model.files) if (role === "model") await this.#delete(path);
+      throw error;
+    }
+  }
+
+  async #delete(path: string): Promise<void> {
+    for (const suffix of ["", ".part", ".part.json", ".lock"]) await rm(`${path}${suffix}`, { force: true });
+    let folder = dirname(path);
+    while (folder !== this.modelsDir && isBelow(folder, this.modelsDir)) {
+      if (
+        !(await rmdir(folder).then(
+          () => true,
+          () => false,
+        ))
+      )
+        break;
+      folder = dirname(folder);
+    }
+  }
+}
+
+async function readHeader(path: string): Promise<unknown> {
+  const addon = await loadNative();
+  return callNative(() => addon.readHeader(path));
+}
+
+function installedOf(plan: Plan, files: readonly InstalledFile[], modelsDir: string): InstalledModel {
+  const main = files.find(({ role }) => role === "model") ?? files[0];
+  if (main === undefined)
+    throw new LocalInferenceError("INTERNAL", `${plan.id} has no file in ${modelsDir}.`);
+  const now = new Date().toISOString();
+  const { id, name, catalogId, repository, revision, licence } = plan;
+  return {
+    id,
+    name,
+    path: main.path,
+    files: [main, ...files.filter((file) => file !== main)],
+    bytes: plan.bytes,
+    origin: "download",
+    owned: true,
+    repository,
+    revision,
+    installedAt: now,
+    ...(plan.files.every(({ sha256 }) => sha256 !== undefined) ? { verifiedAt: now } : {}),
+    ...(catalogId === undefined ? {} : { catalogId }),
+    ...(licence === undefined ? {} : { licence }),
+  };
+}
+
+/** See {@link ModelStore.findInstalled}. */
+export function findModel(models: readonly InstalledModel[], id: string): InstalledModel | undefined {
+  const reference = quietReference(id);
+  const tests: ((model: InstalledModel) => boolean)[] = [
+    (model) => model.id === id || model.path === id,
+    (model) => model.catalogId === id,
+    (model) => reference !== undefined && withoutRevision(model.id) === withoutRevision(reference),
+    (model) => model.id.replace(/^[a-z-]+:/, "") === id || model.name === id,
+  ];
+  for (const test of tests) {
+    const found = models.filter(test);
+    const [first] = found;
+    const sameKind = found.filter(({ origin }) => origin === first?.origin);
+    if (first !== undefined && sameKind.length === 1) return first;
+  }
+  return undefined;
+}
+
+function quietReference(text: string): string | undefined {
+  try {
+    const reference = hubReference(text);
+    return reference === undefined ? undefined : referenceText(reference);
+  } catch {
+    return undefined;
+  }
+}
+
+function withoutRevision(id: string): string {
+  return id.replace(/^(hf:[^/]+\/[^/@]+)@[^/]+/, "$1");
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,25 @@
+import { isOver } from "../download/jobs.js";
+import { residentCount } from "../engine/residents.js";
+import { metricsOf } from "../metrics.js";
+import { reading } from "./http.js";
+
+/** What the engine does and has done. */
+export const metricsRoutes = [
+  reading("/metrics", async ({ agent, runtime }) => {
+    const { rss, external, arrayBuffers } = process.memoryUsage();
+    return {
+      body: {
+        activeRequests: agent.engine.active,
+        modelsInMemory: residentCount(),
+        downloads: agent.jobs.list().filter((job) => !isOver(job)).length,
+        process: {
+          residentBytes: rss,
+          externalBytes: external,
+          arrayBufferBytes: arrayBuffers,
+          uptimeSeconds: process.uptime(),
+        },
+        types: metricsOf(runtime),
+      },
+    };
+  }),
+];

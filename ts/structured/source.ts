@@ -1,0 +1,52 @@
+import { grammarConstraint } from "./constraint.js";
+import { jsonObjectStructure, schemaStructure } from "./schema.js";
+import { skeletonConstraint } from "./skeleton.js";
+import type { Structured } from "./structured.js";
+import { type TemplateMode, templateStructure } from "./templates.js";
+
+export interface SourceOptions {
+  /** The prompt in which reply templates are recognised; undefined: none are. */
+  readonly prompt?: string | undefined;
+  readonly templates?: TemplateMode | undefined;
+}
+
+/**
+ * The form that a text request asks for, by its strongest source: `grammar`, `responseSkeleton`, a schema,
+ * `responseFormat`, a reply template in the prompt. Tools settle the form themselves: see `engine/request.ts`.
+ */
+export function structureOf(
+  params: Readonly<Record<string, unknown>>,
+  options: SourceOptions = {},
+): Structured | undefined {
+  const form = formOf(params, options);
+  const { prefill } = params;
+  if (typeof prefill !== "string" || prefill === "" || form === undefined) return form;
+  return { ...form, prefill };
+}
+
+function formOf(params: Readonly<Record<string, unknown>>, options: SourceOptions): Structured | undefined {
+  if (typeof params.grammar === "string") return { constraint: grammarConstraint(params.grammar) };
+  if (given(params.responseSkeleton)) return { constraint: skeletonConstraint(params.responseSkeleton) };
+  const schema = params.responseSchema ?? params.schema ?? schemaOfFormat(params.responseFormat);
+  if (given(schema)) return schemaStructure(schema);
+  if (isJsonFormat(params.responseFormat)) return jsonObjectStructure();
+  if (given(params.tools) || options.templates === undefined || options.prompt === undefined)
+    return undefined;
+  return templateStructure(options.prompt, options.templates);
+}
+
+function isJsonFormat(format: unknown): boolean {
+  const type = typeof format === "object" && format !== null ? (format as { type?: unknown }).type : format;
+  return type === "json_object" || type === "json";
+}
+
+/** The OpenAI form: `{type: "json_schema", json_schema: {schema}}`. */
+function schemaOfFormat(format: unknown): unknown {
+  if (typeof format !== "object" || format === null) return undefined;
+  const { json_schema: wrapped, schema } = format as { json_schema?: { schema?: unknown }; schema?: unknown };
+  return wrapped?.schema ?? schema;
+}
+
+function given(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}

@@ -1,0 +1,33 @@
+import { type Capability, machineCapabilities } from "../capabilities.js";
+import { backendInfo, accelerators as detected, hardwareFacts } from "../machine.js";
+import type { Accelerator, BackendInfo, HardwareFacts } from "../native.js";
+
+/** What this machine has, and what of it is used. */
+export interface MachineView {
+  readonly facts: HardwareFacts;
+  readonly backend: BackendInfo;
+  /** Accelerators, whether or not this installation can use them. */
+  readonly accelerators: readonly Accelerator[];
+  readonly capabilities: readonly Capability[];
+  /** One line: what computes, and why not something faster. */
+  readonly reason: string;
+}
+
+/** @throws LocalInferenceError `BACKEND_UNAVAILABLE`. */
+export async function machineView(): Promise<MachineView> {
+  const [facts, backend, accelerators] = await Promise.all([hardwareFacts(), backendInfo(), detected()]);
+  const machine = { platform: process.platform, hardware: facts, devices: backend.devices, accelerators };
+  const capabilities = machineCapabilities(machine);
+  return { facts, backend, accelerators, capabilities, reason: reasonOf(backend, capabilities) };
+}
+
+function reasonOf(backend: BackendInfo, capabilities: readonly Capability[]): string {
+  const gpu = backend.devices.find(({ kind }) => kind === "gpu" || kind === "igpu");
+  if (gpu !== undefined)
+    return `${gpu.backend} on ${gpu.description}, the fastest device that is usable here`;
+  const cpu = `the processor, with the kernels for ${backend.cpuModule ?? "any CPU"}`;
+  const idle = capabilities.filter(({ id, state }) => id.startsWith("gpu:") && state === "inactive");
+  return idle.length === 0
+    ? `${cpu}; no accelerator was found`
+    : `${cpu}; ${idle.map(({ reason }) => reason).join("; ")}`;
+}
