@@ -252,7 +252,15 @@ describe("a model setting", () => {
     await writeFile(join(bundle, "mtp", "drafter-2b.gguf"), "");
     await ask(runtime);
     expect(loaded(fake)).toEqual(["eliza-1-2b-128k.gguf"]);
-    expect(fake.contexts[0]).toEqual({ kvTypeK: "q8_0", kvTypeV: "q8_0", flashAttention: "on" });
+    expect(fake.contexts[0]).toEqual({
+      kvTypeK: "q8_0",
+      kvTypeV: "q8_0",
+      flashAttention: "on",
+      drafter: join(bundle, "mtp", "drafter-2b.gguf"),
+      draftMin: 1,
+      draftMax: 1,
+      speculativeSamples: 1,
+    });
     const { fields } = await active.current("large");
     expect(fields.mtp?.value.drafterFile).toMatch(/bundles\/2b\/mtp\/drafter-2b\.gguf$/);
   });

@@ -56,6 +56,8 @@ describe("the table of development models", () => {
       "smollm2-135m",
       "all-minilm-l6-v2",
       "tinycoder",
+      "synthetic-mtp",
+      "synthetic-recurrent",
       "chat-templates",
     ]);
     expect(ids(selectModels(table, { ids: ["gemma3-270m"] }))).toEqual(["gemma3-270m"]);

@@ -4,7 +4,17 @@ import { LocalModel } from "../../ts/engine/model.js";
 import * as library from "../../ts/index.js";
 import { modelPath } from "../helpers/models.js";
 
-const CASES = ["grammar", "skeleton", "schema", "array", "enum", "json_object", "tools", "reply", "decision"] as const;
+const CASES = [
+  "grammar",
+  "skeleton",
+  "schema",
+  "array",
+  "enum",
+  "json_object",
+  "tools",
+  "reply",
+  "decision",
+] as const;
 
 let model: LocalModel;
 
@@ -20,15 +30,23 @@ const ask = (request: object) =>
   model.generate({ messages: [{ role: "user", content: "Hello" }], temperature: 1.2, ...request }).result;
 
 describe("answers of a real model", () => {
-  it.each(CASES)("have the form that %s asks for, also where a limit cuts them", async (name) => {
-    const one = (await structuredCases(library)).find((candidate: { name: string }) => candidate.name === name);
-    const { failures, count } = await runCase(model, one, { count: 4, maxTokens: 16, lanes: 1 });
-    expect(failures).toEqual([]);
-    expect(count).toBe(4);
-  }, 120_000);
+  it.each(CASES)(
+    "have the form that %s asks for, also where a limit cuts them",
+    async (name) => {
+      const one = (await structuredCases(library)).find(
+        (candidate: { name: string }) => candidate.name === name,
+      );
+      const { failures, count } = await runCase(model, one as never, { count: 4, maxTokens: 16, lanes: 1 });
+      expect(failures).toEqual([]);
+      expect(count).toBe(4);
+    },
+    120_000,
+  );
 
   it("report what was determined", async () => {
-    const constraint = library.grammarConstraint('root ::= "The answer is " [0-9]+ ", and that is all there is to say."');
+    const constraint = library.grammarConstraint(
+      'root ::= "The answer is " [0-9]+ ", and that is all there is to say."',
+    );
     const { text, usage, finishReason } = await ask({ constraint, maxTokens: 60 });
     expect(text).toMatch(/^The answer is \d+, and that is all there is to say\.$/);
     expect(usage.forcedTokens).toBeGreaterThan(8);
@@ -43,9 +61,19 @@ describe("answers of a real model", () => {
   });
 
   it("stream valid beginnings only", async () => {
-    const constraint = library.schemaConstraint({ type: "array", items: { type: "integer" }, minItems: 3, maxItems: 5 });
+    const constraint = library.schemaConstraint({
+      type: "array",
+      items: { type: "integer" },
+      minItems: 3,
+      maxItems: 5,
+    });
     let text = "";
-    for await (const piece of model.generate({ prompt: "Numbers: ", constraint, maxTokens: 40, temperature: 1.2 })) {
+    for await (const piece of model.generate({
+      prompt: "Numbers: ",
+      constraint,
+      maxTokens: 40,
+      temperature: 1.2,
+    })) {
       text += piece.text;
       expect(text).toMatch(/^\[[-\d, ]*\]?$/);
     }
@@ -64,7 +92,9 @@ describe("answers of a real model", () => {
     const colours = Array.from({ length: 3 }, (_, seed) =>
       ask({ constraint: library.schemaConstraint({ enum: ["red", "blue"] }), maxTokens: 20, seed }),
     );
-    const numbers = Array.from({ length: 3 }, (_, seed) => ask({ grammar: "root ::= [0-9]{4}", maxTokens: 20, seed }));
+    const numbers = Array.from({ length: 3 }, (_, seed) =>
+      ask({ grammar: "root ::= [0-9]{4}", maxTokens: 20, seed }),
+    );
     for (const { text } of await Promise.all(colours)) expect(["red", "blue"]).toContain(JSON.parse(text));
     for (const { text } of await Promise.all(numbers)) expect(text).toMatch(/^\d{4}$/);
   });

@@ -28,7 +28,13 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
             self.full(row.slot);
           }
         }
-        Err(error) => self.slots[row.slot].fail(&error),
+        Err(error) => {
+          let slot = &mut self.slots[row.slot];
+          slot.fail(&error);
+          // A draft may be in its sequence.
+          let length = slot.cached.len();
+          slot.rewind(&mut self.decoder, length);
+        }
       }
     }
   }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Scheduler, Slot};
 use crate::decoder::{Decoder, Reach, Token};
 use crate::generate::Sink;
-use crate::prefix::Label;
+use crate::prefix::{Hit, Label};
 
 /// Shorter common beginnings (every prompt has the same first tokens) are not worth a copy.
 const LEAST: usize = 8;
@@ -22,10 +22,11 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       .max();
     let (most, free, Reverse(best)) = live.unwrap_or((0, true, Reverse(0)));
     let stored = self.store.longest(tokens, limit).filter(|hit| hit.usable > most && hit.usable >= LEAST);
-    if let Some(hit) = stored {
+    // Taken at once: what is stored from here on may push it out.
+    if let Some((hit, state)) = stored.and_then(|hit| Some((hit, self.store.take(hit)?))) {
       let target = self.longest_unused(usize::MAX);
       self.empty(target);
-      if self.free_cells(hit.stored, &[target]) && self.restore(target, tokens, hit) {
+      if self.free_cells(hit.stored, &[target]) && self.restore(target, tokens, hit, &state) {
         return target;
       }
       return self.adapt(target, tokens, limit);
@@ -89,10 +90,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   }
 
   /// Restores a snapshot into an empty sequence and cuts it back to what serves.
-  fn restore(&mut self, index: usize, tokens: &[Token], hit: crate::prefix::Hit) -> bool {
-    let Some(state) = self.store.take(hit) else { return false };
+  fn restore(&mut self, index: usize, tokens: &[Token], hit: Hit, state: &[u8]) -> bool {
     let slot = &mut self.slots[index];
-    if !self.decoder.restore(slot.sequence, &state) {
+    if !self.decoder.restore(slot.sequence, state) {
       return false;
     }
     if hit.usable < hit.stored && !self.decoder.rewind(slot.sequence, hit.usable) {
@@ -112,10 +112,10 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let Some(running) = &mut self.slots[index].running else { return };
     let history = std::mem::take(&mut running.generation.history);
     let hit = self.store.longest(&history, history.len() - 1).filter(|hit| hit.usable >= LEAST);
-    if let Some(hit) = hit
+    if let Some((hit, state)) = hit.and_then(|hit| Some((hit, self.store.take(hit)?)))
       && self.free_cells(hit.stored, &[index])
     {
-      self.restore(index, &history, hit);
+      self.restore(index, &history, hit, &state);
     }
     let slot = &mut self.slots[index];
     if let Some(running) = &mut slot.running {

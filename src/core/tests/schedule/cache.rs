@@ -163,3 +163,12 @@ fn a_snapshot_that_finds_no_room_is_left_aside() {
   assert_eq!(ticket.inbox.outcome(), solo(setup, &short, endless(5)));
   assert_eq!(long.inbox.outcome(), solo(setup, &prompt(3, 30), endless(30)));
 }
+
+#[test]
+fn what_is_stored_meanwhile_does_not_push_out_what_a_request_was_promised() {
+  // Room for one snapshot: that of the second prompt takes the place of the first one's, which is just being used.
+  let mut bench = Bench::new(Setup { cache: 400, ..Setup::default() });
+  bench.run(&prompt(1, 40), endless(5));
+  bench.run(&prompt(2, 40), endless(5));
+  assert_eq!(cached(&mut bench, &prompt(1, 40)), 39);
+}
