@@ -226,8 +226,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     self.timed(started.elapsed(), matches!(outcome, Ok(Decoded::Complete)));
     match outcome {
       Ok(Decoded::Complete) => {
-        self.checkpoint();
+        // The token first: a snapshot takes a while.
         self.sample(&rows);
+        self.checkpoint();
       }
       Ok(Decoded::Interrupted) => {
         for slot in in_batch(&mut self.slots, &self.batch) {

@@ -159,16 +159,19 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   }
 
   /// Lengths of a prompt at which snapshots are taken while it is evaluated. Memory that can go back needs none. Otherwise
-  /// they are where this prompt branches off from others, and before its last token, where a repetition would start.
+  /// they are where this prompt branches off from others, and where a repetition can start: at its end if a snapshot can
+  /// be cut back by the one token that is evaluated again, else before it.
   pub(super) fn checkpoints(&self, prompt: &[Token], slot: usize, prewarm: bool) -> Vec<usize> {
-    if self.decoder.reach() == Reach::Any || !self.store.enabled() {
-      return Vec::new();
-    }
+    let back = match self.decoder.reach() {
+      Reach::Back(most) if self.store.enabled() => most.min(1),
+      _ => return Vec::new(),
+    };
     let cached = self.slots[slot].cached.len();
     let live = self.slots.iter().filter(|slot| !slot.private).map(|slot| common_prefix(&slot.cached, prompt));
     let branch = live.max().unwrap_or(0).max(self.store.shared(prompt));
-    let end = if prewarm { prompt.len() } else { prompt.len() - 1 };
-    let mut lengths = vec![branch.min(end), end];
+    let before_last = prompt.len() - 1;
+    let end = if prewarm { prompt.len() } else { before_last + back };
+    let mut lengths = vec![branch.min(before_last), end];
     lengths.dedup();
     lengths.retain(|&length| length >= cached + LEAST);
     lengths
@@ -178,8 +181,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   pub(super) fn checkpoint(&mut self) {
     for index in 0..self.slots.len() {
       let length = self.slots[index].cached.len();
+      let private = self.slots[index].private;
       let Some(running) = &mut self.slots[index].running else { continue };
-      let due = running.checkpoints.contains(&length);
+      let due = running.checkpoints.contains(&length) && !private;
       running.checkpoints.retain(|&at| at > length);
       if due && !self.store.covers(&self.slots[index].cached) {
         self.snapshot(index, Label::default());

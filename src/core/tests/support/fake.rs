@@ -8,62 +8,12 @@ use local_inference_core::decoder::{
 };
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::grammar::{Constraint, TokenMask};
-use local_inference_core::options::GenerateOptions;
-use local_inference_core::speculate::{Kind, Limits};
+use local_inference_core::options::{ContextFull, GenerateOptions};
+use local_inference_core::speculate::Kind;
 
 use super::model;
+pub(crate) use super::setup::{Drafting, Memory, Setup};
 use super::state::State;
-
-/// How far a sequence can go back.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Memory {
-  /// To any position.
-  #[default]
-  Full,
-  /// By at most this many positions, as with sliding-window attention.
-  Window(usize),
-  /// Not at all, and an interrupted batch loses its sequences: a recurrent state.
-  Recurrent,
-}
-
-/// A drafter that knows what the model says with seed 7, and how the scheduler uses it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Drafting {
-  /// Every how many tokens of a sequence it is wrong; 0 for never.
-  pub(crate) wrong_every: usize,
-  pub(crate) limits: Limits,
-}
-
-/// Size and habits of the fake.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Setup {
-  pub(crate) parallel: u32,
-  pub(crate) context: usize,
-  pub(crate) batch: usize,
-  pub(crate) micro_batch: usize,
-  pub(crate) memory: Memory,
-  /// Bytes of snapshots; one takes eight a token.
-  pub(crate) cache: usize,
-  pub(crate) queue_limit: usize,
-  pub(crate) durable: bool,
-  pub(crate) drafting: Option<Drafting>,
-}
-
-impl Default for Setup {
-  fn default() -> Self {
-    Self {
-      parallel: 1,
-      context: 256,
-      batch: 16,
-      micro_batch: 4,
-      memory: Memory::Full,
-      cache: 0,
-      queue_limit: 256,
-      durable: false,
-      drafting: None,
-    }
-  }
-}
 
 /// The decoder. Clones share their state.
 #[derive(Clone)]
@@ -78,6 +28,8 @@ pub(crate) struct FakeSampler {
   history: Vec<Token>,
   seed: u32,
   logprobs: bool,
+  /// A full context makes it lose a part of its history, of which no sampler is told.
+  forgets: bool,
 }
 
 impl Fake {
@@ -114,7 +66,8 @@ impl Decoder for Fake {
     }
     let (prompt, history) = (prompt.to_vec(), prompt.to_vec());
     let seed = options.sampling.seed.unwrap_or(7);
-    Ok(FakeSampler { prompt, history, seed, logprobs: options.logprobs.is_some() })
+    let forgets = matches!(options.queue.context_full, ContextFull::Shift { .. });
+    Ok(FakeSampler { prompt, history, seed, logprobs: options.logprobs.is_some(), forgets })
   }
 
   fn seed(&self, sampler: &FakeSampler) -> u32 {
@@ -150,7 +103,7 @@ impl Decoder for Fake {
   fn sample(&mut self, sampler: &mut FakeSampler, row: usize, ban_end: bool) -> Result<Sampled> {
     let state = self.state.borrow();
     let history = state.rows.get(&row).unwrap_or_else(|| panic!("row {row} has no logits"));
-    assert!(state.shifted || history == &sampler.history, "the KV cache and the sampler disagree");
+    assert!(sampler.forgets || history == &sampler.history, "the KV cache and the sampler disagree");
     let number = sampler.history.len() - sampler.prompt.len();
     if state.failing_samples.get(&sampler.prompt) == Some(&number) {
       return Err(EngineError::new(ErrorCode::GrammarInvalid, "scripted: no token"));
@@ -285,7 +238,6 @@ impl Decoder for Fake {
       let others = state.cells.iter().enumerate().filter(|&(other, _)| other != index(sequence));
       assert!(others.flat_map(|(_, cells)| cells).all(|cell| !own.contains(cell)), "a shift of shared cells");
       state.cells[index(sequence)].drain(keep..keep + discard);
-      state.shifted = true;
     });
     true
   }

@@ -2,6 +2,7 @@
 
 pub(crate) mod fake;
 pub(crate) mod model;
+pub(crate) mod setup;
 pub(crate) mod sink;
 pub(crate) mod solo;
 pub(crate) mod state;

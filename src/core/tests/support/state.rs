@@ -19,8 +19,6 @@ pub(crate) struct State {
   pub(crate) snapshots: usize,
   /// Snapshots that were restored.
   pub(crate) restored: usize,
-  /// Positions were moved, so that no sampler knows any more what is in the KV cache.
-  pub(crate) shifted: bool,
   /// Batches of completed and failed decodes, and what interrupted ones were given.
   pub(crate) batches: Vec<Vec<BatchToken>>,
   /// Tokens that were evaluated.

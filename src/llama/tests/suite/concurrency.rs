@@ -16,7 +16,7 @@ fn in_lane(tokens: u32, lane: Lane) -> local_inference_core::options::GenerateOp
 
 /// Waits for a piece of an answer.
 fn first_piece(events: &Receiver<Event>) -> Piece {
-  match events.recv_timeout(Duration::from_secs(120)) {
+  match events.recv_timeout(Duration::from_mins(2)) {
     Ok(Event::Piece(piece)) => piece,
     other => panic!("no piece: {other:?}"),
   }
