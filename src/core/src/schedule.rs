@@ -15,7 +15,7 @@ mod slot;
 mod speculation;
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cancel::CancelToken;
@@ -112,6 +112,10 @@ pub struct Scheduler<D: Decoder, K: Sink> {
   /// Shares of batches that were given out.
   turns: u64,
   counters: Metrics,
+  /// What others see of the numbers.
+  published: Arc<Mutex<Metrics>>,
+  /// Requests that ended, with their last words. These are said once the published numbers include them.
+  endings: Vec<(K, Event)>,
   speculation: Speculation,
 }
 
@@ -130,6 +134,8 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       lost: Vec::new(),
       turns: 0,
       counters: Metrics::default(),
+      published: Arc::new(Mutex::new(Metrics { context_size: decoder.context_size(), ..Metrics::default() })),
+      endings: Vec::new(),
       speculation: Speculation::new(settings.speculation, settings.ngram),
       decoder,
     }
@@ -173,6 +179,19 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     }
   }
 
+  /// The numbers after the last step, for other threads. They include every request that ran and whose end was told.
+  pub fn published(&self) -> Arc<Mutex<Metrics>> {
+    Arc::clone(&self.published)
+  }
+
+  /// Publishes the numbers, then tells who ended.
+  fn conclude(&mut self) {
+    *self.published.lock().unwrap_or_else(PoisonError::into_inner) = self.metrics();
+    for (mut sink, last) in self.endings.drain(..) {
+      sink.send(last);
+    }
+  }
+
   /// Snapshots to be stored that were made since the last call.
   pub fn take_saves(&mut self) -> Vec<Save> {
     std::mem::take(&mut self.saves)
@@ -193,8 +212,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       parked.sink.send(Event::Failed(error.clone()));
     }
     for slot in &mut self.slots {
-      slot.fail(error);
+      self.endings.extend(slot.fail(error));
     }
+    self.conclude();
   }
 
   /// Does one step: ends what was cancelled, starts what waits, decodes one batch, samples from it.
@@ -205,6 +225,12 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   /// As [`tick`](Self::tick), taking what `arrivals` gives; it is asked throughout the step, also while tokens are
   /// decoded. A waiting request that was cancelled therefore ends at once.
   pub fn tick_with(&mut self, arrivals: &mut dyn FnMut() -> Option<Arrival<K>>) -> Activity {
+    let activity = self.step(arrivals);
+    self.conclude();
+    activity
+  }
+
+  fn step(&mut self, arrivals: &mut dyn FnMut() -> Option<Arrival<K>>) -> Activity {
     while let Some(arrival) = arrivals() {
       self.queue.submit(arrival);
     }
@@ -220,14 +246,19 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         (false, _) => Activity::Blocked,
       };
     }
+    // A decode takes a while: who ended before it need not wait.
+    if !self.endings.is_empty() {
+      self.conclude();
+    }
     self.add_drafts(&mut rows);
     let started = Instant::now();
     let outcome = self.decode(arrivals);
     self.timed(started.elapsed(), matches!(outcome, Ok(Decoded::Complete)));
     match outcome {
       Ok(Decoded::Complete) => {
-        // The token first: a snapshot takes a while.
+        // The tokens first: a snapshot takes a while.
         self.sample(&rows);
+        self.conclude();
         self.checkpoint();
       }
       Ok(Decoded::Interrupted) => {
@@ -237,7 +268,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       }
       Err(error) => {
         for slot in in_batch(&mut self.slots, &self.batch) {
-          slot.fail(&error);
+          self.endings.extend(slot.fail(&error));
           slot.clear(&mut self.decoder);
         }
       }

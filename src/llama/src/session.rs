@@ -71,7 +71,7 @@ impl Session {
     &self.info
   }
 
-  /// What it did until its last step.
+  /// What it did until its last step. Requests whose end was told are in it.
   pub fn metrics(&self) -> Metrics {
     *lock(&self.metrics)
   }

@@ -31,7 +31,8 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let cancelled =
       |running: &mut Running<D::Sampler, K>| CancelToken::is_cancelled(&running.generation.cancel);
     for parked in self.parked.extract_if(.., cancelled) {
-      parked.finish(FinishReason::Cancelled);
+      let (sink, finished) = parked.finish(FinishReason::Cancelled);
+      self.endings.push((sink, Event::Done(finished)));
       ended = true;
     }
     ended
@@ -99,19 +100,19 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   }
 
   fn start(&mut self, index: usize) {
-    let mut waiting = self.queue.waiting.remove(index);
+    let waiting = self.queue.waiting.remove(index);
     let options = &waiting.request.options;
     let prompt = &waiting.request.prompt;
     // A sampler that cannot be created must leave the slots as they are.
     let sampler = match self.decoder.sampler(options, prompt) {
       Ok(sampler) => sampler,
-      Err(error) => return waiting.sink.send(Event::Failed(error)),
+      Err(error) => return self.endings.push((waiting.sink, Event::Failed(error))),
     };
     // What only prepares for others is not answered.
     let guard = if options.queue.prewarm { Ok(None) } else { guard(&self.decoder, options) };
     let guard = match guard {
       Ok(guard) => guard,
-      Err(error) => return waiting.sink.send(Event::Failed(error)),
+      Err(error) => return self.endings.push((waiting.sink, Event::Failed(error))),
     };
     let conversation = options.queue.conversation.as_deref().map(std::sync::Arc::from);
     let state_ignored = match waiting.stored {
@@ -135,7 +136,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let generation = Generation::new(waiting.request, sampler, start).constrained(&mut self.decoder, guard);
     let generation = match generation {
       Ok(generation) => generation,
-      Err(error) => return waiting.sink.send(Event::Failed(error)),
+      Err(error) => return self.endings.push((waiting.sink, Event::Failed(error))),
     };
     let speculating = self.speculating(generation.options.speculative);
     let Self { slots, turns, decoder, .. } = self;

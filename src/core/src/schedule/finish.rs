@@ -8,7 +8,7 @@ use super::slot::Running;
 use crate::decoder::Decoder;
 use crate::durable::{Save, Saved};
 use crate::error::{EngineError, ErrorCode, Result};
-use crate::generate::{Event, FinishReason, Sink, Step, context_full};
+use crate::generate::{Event, FinishReason, Finished, Sink, Step, context_full};
 use crate::options::ContextFull;
 use crate::prefix::Label;
 
@@ -30,7 +30,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         }
         Err(error) => {
           let slot = &mut self.slots[row.slot];
-          slot.fail(&error);
+          self.endings.extend(slot.fail(&error));
           // A draft may be in its sequence.
           let length = slot.cached.len();
           slot.rewind(&mut self.decoder, length);
@@ -76,7 +76,10 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let size = self.decoder.context_size();
     match running.generation.options.queue.context_full {
       ContextFull::Stop => self.end(index, FinishReason::Context),
-      ContextFull::Error => slot.fail(&context_full(running.generation.history.len(), size)),
+      ContextFull::Error => {
+        let error = context_full(running.generation.history.len(), size);
+        self.endings.extend(slot.fail(&error));
+      }
       ContextFull::Shift { keep } => self.shift(index, keep as usize),
     }
   }
@@ -118,10 +121,11 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let Some(running) = slot.running.take() else { return };
     slot.used = running.turn;
     let conversation = running.generation.options.queue.conversation.as_deref().map(Arc::<str>::from);
-    let usage = running.finish(reason);
-    self.counters.prompt_tokens += usage.0;
-    self.counters.cached_prompt_tokens += usage.1;
-    self.counters.hits += u64::from(usage.1 > 0);
+    let (sink, finished) = running.finish(reason);
+    self.counters.prompt_tokens += finished.usage.prompt_tokens as u64;
+    self.counters.cached_prompt_tokens += finished.usage.cached_prompt_tokens as u64;
+    self.counters.hits += u64::from(finished.usage.cached_prompt_tokens > 0);
+    self.endings.push((sink, Event::Done(finished)));
     if slot.private {
       return slot.clear(&mut self.decoder);
     }
@@ -143,15 +147,13 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
 }
 
 impl<S, K: Sink> Running<S, K> {
-  /// Says the last word. Returns the prompt tokens and how many of them were cached.
-  pub(super) fn finish(self, reason: FinishReason) -> (u64, u64) {
+  /// Sends the rest of the text. Returns the last word, which is still to be said.
+  pub(super) fn finish(self, reason: FinishReason) -> (K, Finished) {
     let Self { generation, mut sink, .. } = self;
     let (piece, finished) = generation.finish(reason);
     if !piece.text.is_empty() || !piece.reasoning.is_empty() {
       sink.send(Event::Piece(piece));
     }
-    let counts = (finished.usage.prompt_tokens as u64, finished.usage.cached_prompt_tokens as u64);
-    sink.send(Event::Done(finished));
-    counts
+    (sink, finished)
   }
 }

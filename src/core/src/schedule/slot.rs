@@ -147,11 +147,11 @@ impl<S, K: Sink> Slot<S, K> {
     }
   }
 
-  /// Ends the running request with `error`.
-  pub(super) fn fail(&mut self, error: &EngineError) {
-    if let Some(mut running) = self.running.take() {
-      self.used = running.turn;
-      running.sink.send(Event::Failed(error.clone()));
-    }
+  /// Ends the running request with `error`. Returns its last word, which is still to be said.
+  #[must_use]
+  pub(super) fn fail(&mut self, error: &EngineError) -> Option<(K, Event)> {
+    let running = self.running.take()?;
+    self.used = running.turn;
+    Some((running.sink, Event::Failed(error.clone())))
   }
 }

@@ -1,11 +1,15 @@
 //! The numbers of a request.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use local_inference_core::generate::FinishReason;
+use local_inference_core::cancel::CancelToken;
+use local_inference_core::generate::{Event, FinishReason, Request, Sink};
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
+use local_inference_core::schedule::{Activity, Arrival, Scheduler, Settings};
+use local_inference_core::stats::Metrics;
 
-use crate::support::fake::Setup;
+use crate::support::fake::{Fake, Setup};
 use crate::support::model::{END, token};
 use crate::support::solo::{Bench, limit, prompt};
 
@@ -49,4 +53,44 @@ fn a_request_cancelled_while_waiting_has_used_nothing() {
   assert_eq!((finished.usage.prompt_tokens, finished.usage.cached_prompt_tokens), (11, 0));
   assert_eq!((finished.usage.completion_tokens, finished.usage.prefill), (0, Duration::ZERO));
   assert!(first.inbox.ended());
+}
+
+/// Looks at the published numbers in the moment in which it learns of the end.
+struct Witness {
+  published: Arc<Mutex<Metrics>>,
+  seen: Arc<Mutex<Vec<Metrics>>>,
+}
+
+impl Sink for Witness {
+  fn ready(&self) -> bool {
+    true
+  }
+
+  fn send(&mut self, event: Event) {
+    if !matches!(event, Event::Piece(_)) {
+      self.seen.lock().unwrap().push(*self.published.lock().unwrap());
+    }
+  }
+}
+
+#[test]
+fn published_numbers_include_every_request_whose_end_is_told() {
+  let mut scheduler = Scheduler::new(Fake::new(Setup::default()), &Settings::default());
+  let seen = Arc::new(Mutex::new(Vec::new()));
+  for (count, options) in [(1, limit(1)), (2, limit(6))] {
+    let sink = Witness { published: scheduler.published(), seen: Arc::clone(&seen) };
+    let request = Request { prompt: prompt(count, 5), options, cancel: CancelToken::new() };
+    scheduler.submit(Arrival::new(request, sink));
+    while scheduler.tick() == Activity::Worked {}
+  }
+  let cancel = CancelToken::new();
+  let sink = Witness { published: scheduler.published(), seen: Arc::clone(&seen) };
+  scheduler
+    .submit(Arrival::new(Request { prompt: prompt(3, 5), options: limit(6), cancel: cancel.clone() }, sink));
+  scheduler.tick();
+  cancel.cancel();
+  scheduler.tick();
+  let seen = seen.lock().unwrap();
+  let counts: Vec<_> = seen.iter().map(|it| (it.running, it.started, it.prompt_tokens)).collect();
+  assert_eq!(counts, [(0, 1, 5), (0, 2, 10), (0, 3, 15)]);
 }

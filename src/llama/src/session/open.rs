@@ -13,7 +13,6 @@ use local_inference_core::hardware;
 use local_inference_core::options::{ContextOptions, DEFAULT_PARALLEL, FlashAttention, LoadOptions};
 use local_inference_core::schedule::{Scheduler, Settings};
 use local_inference_core::speculate::{Kind, Limits, Unusable};
-use local_inference_core::stats::Metrics;
 
 use super::work::run;
 use super::{Session, SessionInfo};
@@ -102,12 +101,11 @@ impl Session {
       },
     );
     let (commands, receiver) = mpsc::channel();
-    let metrics =
-      Arc::new(Mutex::new(Metrics { context_size: info.context_size as usize, ..Metrics::default() }));
-    let (thread_metrics, thread_state) = (Arc::clone(&metrics), state.clone());
+    let metrics = scheduler.published();
+    let thread_state = state.clone();
     let thread = std::thread::Builder::new()
       .name("inference".to_owned())
-      .spawn(move || run(scheduler, &receiver, &thread_metrics, thread_state.as_ref()))
+      .spawn(move || run(scheduler, &receiver, thread_state.as_ref()))
       .map_err(|error| {
         EngineError::new(ErrorCode::Internal, format!("no thread could be started: {error}"))
       })?;

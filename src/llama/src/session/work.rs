@@ -1,14 +1,13 @@
 //! The session's thread.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use local_inference_core::generate::{Event, Sink as _};
 use local_inference_core::schedule::{Activity, Arrival, Scheduler, closed};
-use local_inference_core::stats::Metrics;
 
-use super::{BoxedSink, lock};
+use super::BoxedSink;
 use crate::context::Context;
 use crate::state::StateStore;
 use crate::threads::Active;
@@ -24,7 +23,6 @@ pub(super) enum Command {
 pub(super) fn run(
   mut scheduler: Scheduler<Context, BoxedSink>,
   commands: &Receiver<Command>,
-  metrics: &Mutex<Metrics>,
   state: Option<&Arc<StateStore>>,
 ) {
   let mut closing = false;
@@ -42,7 +40,6 @@ pub(super) fn run(
       }
     };
     let activity = scheduler.tick_with(&mut arrivals);
-    *lock(metrics) = scheduler.metrics();
     if let Some(state) = state {
       state.forgotten(&scheduler.take_lost());
       state.store(scheduler.take_saves());
