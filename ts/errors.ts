@@ -78,13 +78,20 @@ const NATIVE_MESSAGE = new RegExp(`^(${ERROR_CODES.join("|")}): ([\\s\\S]*)$`);
 
 /** Maps what the addon throws (`CODE: message`) to a {@link LocalInferenceError}; anything else is `INTERNAL`. */
 export function fromNative(error: unknown): LocalInferenceError {
-  if (error instanceof LocalInferenceError) return error;
+  if (isOwn(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   const match = NATIVE_MESSAGE.exec(message);
   const code = (match?.[1] as EngineErrorCode | undefined) ?? "INTERNAL";
   const details: ErrorDetails = { cause: error };
   if (code === "INVALID_INPUT") details.reason = "invalid_input";
   return new LocalInferenceError(code, match?.[2] ?? message, details);
+}
+
+/** Also an error of another copy of this package in the process, which is of another class. */
+function isOwn(error: unknown): error is LocalInferenceError {
+  if (error instanceof LocalInferenceError) return true;
+  const { code } = (error ?? {}) as { code?: unknown };
+  return error instanceof Error && (ERROR_CODES as readonly unknown[]).includes(code);
 }
 
 /** A bad argument or setting. */

@@ -1,7 +1,6 @@
 export {
   ActiveModels,
   type ActiveModelsOptions,
-  type SlotState,
   type SwitchOptions,
 } from "./active-model/active-model.js";
 export { ModelDoesNotFitError, type Shortfall } from "./active-model/does-not-fit.js";
@@ -14,7 +13,7 @@ export {
   resolveLoad,
 } from "./active-model/resolve-load.js";
 export { runtimeForTier, type TierRuntime } from "./active-model/runtime-for-tier.js";
-export type { SlotName } from "./active-model/slot.js";
+export type { SlotName, SlotState } from "./active-model/slot.js";
 export { checkTier } from "./active-model/tier-contract.js";
 export { BUILD, type Capability, machineCapabilities, modelCapabilities } from "./capabilities.js";
 export { deviceClass, type Fit, fitOf, kvBytesPerToken } from "./catalog/device-fit.js";
@@ -46,7 +45,7 @@ export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedder
 export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
 export { TextGeneration } from "./engine/generation.js";
 export { type LoadModelOptions, LocalModel, readModelHeader, type TokenOptions } from "./engine/model.js";
-export type { ModelSpec } from "./engine/residents.js";
+export type { ModelSpec } from "./engine/specs.js";
 export type {
   ChatMessage,
   ChatTool,

@@ -1,27 +1,14 @@
 import { abortError, closedError, throwIfAborted } from "../errors.js";
 import { forwardLogs } from "../log.js";
-import type { ContextOptions, EmbedderOptions } from "../native.js";
+import type { Lease, MemoryOwner } from "./arbiter/types.js";
 import type { EmbedOptions, EmbedResult } from "./embedder.js";
 import type { TextGeneration } from "./generation.js";
 import type { LocalModel } from "./model.js";
-import {
-  acquire,
-  disown,
-  type ModelSpec,
-  type Owner,
-  type Resident,
-  relinquish,
-  residency,
-} from "./residents.js";
+import { acquire, disown, type Resident, relinquish, residency } from "./residents.js";
+import type { AnySpec, EmbeddingSpec, ModelSpec, TextSpec } from "./specs.js";
 import type { GenerateRequest } from "./types.js";
 
-export interface TextSpec extends ModelSpec {
-  readonly context?: ContextOptions;
-}
-
-export interface EmbeddingSpec extends ModelSpec {
-  readonly embedder?: EmbedderOptions;
-}
+export type { EmbeddingSpec, ModelSpec, TextSpec };
 
 export interface EngineOptions {
   /** Milliseconds without a request after which a model leaves memory; 0: never. Default 15 minutes. */
@@ -36,7 +23,7 @@ interface Call {
  * Keeps models in memory while they are used. Engines of one process share the weights of the same file loaded with
  * the same options; closing one leaves what another one uses.
  */
-export class Engine implements Owner, AsyncDisposable {
+export class Engine implements MemoryOwner, AsyncDisposable {
   readonly idleUnloadMs: number;
   /** One controller for each request in progress. */
   readonly #requests = new Set<AbortController>();
@@ -83,7 +70,7 @@ export class Engine implements Owner, AsyncDisposable {
   /** Runs `work` with the model in memory. */
   withModel<T>(spec: ModelSpec, work: (model: LocalModel) => Promise<T>, call: Call = {}): Promise<T> {
     return this.#request(call.signal, async (_, resident) => {
-      const model = await (await resident(spec)).model;
+      const { model } = await resident(spec);
       return { value: await work(model) };
     });
   }
@@ -130,7 +117,7 @@ export class Engine implements Owner, AsyncDisposable {
     outer: AbortSignal | undefined,
     run: (
       signal: AbortSignal,
-      resident: (spec: ModelSpec) => Promise<Resident>,
+      resident: (spec: AnySpec) => Promise<Resident>,
     ) => Promise<{ value: T; until?: Promise<void> }>,
   ): Promise<T> {
     if (this.#closed) throw closedError("engine");
@@ -139,16 +126,16 @@ export class Engine implements Owner, AsyncDisposable {
     const forward = () => controller.abort(abortError(outer));
     outer?.addEventListener("abort", forward, { once: true });
     this.#requests.add(controller);
-    const held: Resident[] = [];
-    const hold = async (spec: ModelSpec) => {
-      const resident = await acquire(this, spec, controller.signal);
-      held.push(resident);
-      return resident;
+    const held: Lease<Resident>[] = [];
+    const hold = async (spec: AnySpec) => {
+      const lease = await acquire(this, spec, controller.signal);
+      held.push(lease);
+      return lease.value;
     };
     const finish = () => {
       outer?.removeEventListener("abort", forward);
       this.#requests.delete(controller);
-      for (const resident of held) resident.letGo();
+      for (const lease of held) lease.release();
       forwardLogs();
     };
     const running = run(controller.signal, hold);

@@ -1,159 +1,120 @@
-import { abortError, throwIfAborted } from "../errors.js";
+import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { forwardLogs } from "../log.js";
-import type { ContextOptions, EmbedderOptions, LoadOptions } from "../native.js";
+import type { ContextOptions, EmbedderOptions } from "../native.js";
+import { memoryArbiter } from "./arbiter/shared.js";
+import type { Lease, MemoryOwner, MemoryRequest } from "./arbiter/types.js";
 import type { LocalContext } from "./context.js";
-import { quiet } from "./deferred.js";
 import type { Embedder } from "./embedder.js";
+import { memoryNeed, roleOf } from "./estimate.js";
 import { LocalModel } from "./model.js";
+import type { AnySpec, ModelSpec } from "./specs.js";
 
-/** Who keeps models in memory: an engine, with its own patience for idle ones. */
-export interface Owner {
-  /** Milliseconds; 0: never unload while this owner lives. */
-  readonly idleUnloadMs: number;
-}
-
-export interface ModelSpec {
-  /** Real path of the GGUF. */
-  readonly path: string;
-  readonly load?: LoadOptions;
-}
+/**
+ * Marks the handles of this copy of the package: another copy shares the arbiter, not the objects, whose classes and
+ * errors are its own.
+ */
+const COPY = randomUUID();
 
 /** One set of weights in memory with the contexts and embedders opened from it, shared by every agent of the process. */
 export class Resident {
-  readonly key: string;
-  readonly model: Promise<LocalModel>;
-  readonly owners = new Set<Owner>();
-  readonly #loading = new AbortController();
+  readonly model: LocalModel;
   readonly #contexts = new Map<string, Promise<LocalContext>>();
   readonly #embedders = new Map<string, Promise<Embedder>>();
-  #busy = 0;
-  #loaded = false;
-  #timer: NodeJS.Timeout | undefined;
+  #cacheBytes = 0;
 
-  constructor(key: string, spec: ModelSpec) {
-    this.key = key;
-    this.model = quiet(this.#load(spec));
+  private constructor(model: LocalModel) {
+    this.model = model;
   }
 
-  context(options: ContextOptions): Promise<LocalContext> {
-    return once(this.#contexts, options, async () => (await this.model).createContext(options));
-  }
-
-  embedder(options: EmbedderOptions): Promise<Embedder> {
-    return once(this.#embedders, options, async () => (await this.model).createEmbedder(options));
-  }
-
-  get loaded(): boolean {
-    return this.#loaded;
-  }
-
-  hold(): void {
-    this.#busy += 1;
-    clearTimeout(this.#timer);
-  }
-
-  /** Ends a {@link Resident.hold}; the last one starts the idle time, or gives up what failed to load or nobody waits for. */
-  letGo(): void {
-    this.#busy -= 1;
-    if (this.#busy > 0 || residents.get(this.key) !== this) return;
-    if (!this.#loaded) {
-      void unload(this);
-      return;
-    }
-    const patience = [...this.owners].map((owner) => owner.idleUnloadMs);
-    if (patience.length === 0 || patience.includes(0)) return;
-    this.#timer = setTimeout(() => void unload(this), Math.max(...patience)).unref();
-  }
-
-  async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#loading.abort();
-    const model = await this.model.catch(() => undefined);
-    await model?.close();
-    forwardLogs();
-  }
-
-  async #load(spec: ModelSpec): Promise<LocalModel> {
+  static async load(spec: ModelSpec, signal: AbortSignal): Promise<Resident> {
     try {
-      const model = await LocalModel.load(spec.path, { ...spec.load, signal: this.#loading.signal });
-      this.#loaded = true;
-      return model;
+      return new Resident(await LocalModel.load(spec.path, { ...spec.load, signal }));
     } finally {
       forwardLogs();
     }
   }
+
+  /** Bytes of the caches of its contexts. */
+  get cacheBytes(): number {
+    return this.#cacheBytes;
+  }
+
+  /** The context of these options, opened on the first call; idle models leave if there is no room for it. */
+  context(options: ContextOptions): Promise<LocalContext> {
+    return once(this.#contexts, options, async () => {
+      const context = await memoryArbiter().withRoom(() => this.model.createContext(options));
+      this.#cacheBytes += context.info.kvBytes;
+      return context;
+    });
+  }
+
+  embedder(options: EmbedderOptions): Promise<Embedder> {
+    return once(this.#embedders, options, () =>
+      memoryArbiter().withRoom(() => this.model.createEmbedder(options)),
+    );
+  }
+
+  /** Contexts that are open. */
+  contexts(): Promise<LocalContext[]> {
+    return opened(this.#contexts);
+  }
+
+  async close(): Promise<void> {
+    await this.model.close();
+    forwardLogs();
+  }
 }
 
-const residents = new Map<string, Resident>();
-const leaving = new Map<string, Promise<void>>();
-
-/**
- * Holds the model of `spec` for `owner`, loading it when it is not in memory; calls at the same time share one load.
- * The caller ends its hold with `letGo`.
- */
-export async function acquire(
-  owner: Owner,
-  spec: ModelSpec,
+/** Holds the model of `spec` for `owner`, loading it when it is not in memory; calls at the same time share one load. */
+export function acquire(
+  owner: MemoryOwner,
+  spec: AnySpec,
   signal: AbortSignal | undefined,
-): Promise<Resident> {
-  const key = specKey(spec);
-  while (leaving.has(key)) await leaving.get(key);
-  throwIfAborted(signal);
-  let resident = residents.get(key);
-  if (resident === undefined) {
-    resident = new Resident(key, spec);
-    residents.set(key, resident);
-  }
-  resident.owners.add(owner);
-  resident.hold();
-  try {
-    await unlessAborted(resident.model, signal);
-    return resident;
-  } catch (error) {
-    resident.letGo();
-    throw error;
-  }
+): Promise<Lease<Resident>> {
+  return memoryArbiter().acquire(requestOf(spec), owner, signal);
 }
 
 /** Takes an owner's claim off every model; those that nobody else claims leave memory. */
-export async function disown(owner: Owner): Promise<void> {
-  const claimed = [...residents.values()].filter((resident) => resident.owners.delete(owner));
-  await Promise.all(claimed.filter((resident) => resident.owners.size === 0).map(unload));
+export function disown(owner: MemoryOwner): Promise<void> {
+  return memoryArbiter().disown(owner);
 }
 
 /** Takes an owner's claim off one model, which leaves memory when nobody else claims it. */
-export async function relinquish(owner: Owner, spec: ModelSpec): Promise<void> {
-  const resident = residents.get(specKey(spec));
-  if (resident === undefined || !resident.owners.delete(owner)) return;
-  if (resident.owners.size === 0) await unload(resident);
+export function relinquish(owner: MemoryOwner, spec: ModelSpec): Promise<void> {
+  return memoryArbiter().disown(owner, specKey(spec));
 }
 
 /** Whether a model is in memory, and whether somebody else uses it too. */
-export function residency(owner: Owner, spec: ModelSpec): { loaded: boolean; shared: boolean } {
-  const resident = residents.get(specKey(spec));
-  const others = [...(resident?.owners ?? [])].filter((one) => one !== owner);
-  return { loaded: resident?.loaded ?? false, shared: others.length > 0 };
+export function residency(owner: MemoryOwner, spec: ModelSpec): { loaded: boolean; shared: boolean } {
+  return memoryArbiter().residency(owner, specKey(spec));
 }
 
-/** Paths and owners' claims of what is in memory or being loaded. */
+/** Handles that are in memory or being loaded, of every copy of this package. */
 export function residentCount(): number {
-  return residents.size;
+  return memoryArbiter().size;
 }
 
-function unload(resident: Resident): Promise<void> {
-  if (residents.get(resident.key) !== resident) return leaving.get(resident.key) ?? Promise.resolve();
-  residents.delete(resident.key);
-  const gone = resident
-    .close()
-    .catch(() => {})
-    .finally(() => leaving.delete(resident.key));
-  leaving.set(resident.key, gone);
-  return gone;
+function requestOf(spec: AnySpec): MemoryRequest<Resident> {
+  let fixedBytes = 0;
+  return {
+    key: specKey(spec),
+    role: roleOf(spec),
+    label: basename(spec.path),
+    need: async () => {
+      const need = await memoryNeed(spec);
+      fixedBytes = need.bytes - need.cacheBytes;
+      return need;
+    },
+    load: (signal) => Resident.load(spec, signal),
+    unload: (resident) => resident.close(),
+    size: (resident) => fixedBytes + resident.cacheBytes,
+  };
 }
 
 /** The value made for these options, or the one being made; a failure is forgotten. */
 function once<T>(made: Map<string, Promise<T>>, options: object, make: () => Promise<T>): Promise<T> {
-  const key = keyOf(sorted(options));
+  const key = JSON.stringify(sorted(options));
   let value = made.get(key);
   if (value === undefined) {
     value = make().catch((error: unknown) => {
@@ -165,30 +126,17 @@ function once<T>(made: Map<string, Promise<T>>, options: object, make: () => Pro
   return value;
 }
 
-function specKey(spec: ModelSpec): string {
-  return keyOf([spec.path, sorted(spec.load)]);
+async function opened<T>(made: ReadonlyMap<string, Promise<T>>): Promise<T[]> {
+  const all = await Promise.allSettled(made.values());
+  return all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-function keyOf(value: unknown): string {
-  return JSON.stringify(value);
+function specKey(spec: ModelSpec): string {
+  return JSON.stringify([COPY, spec.path, sorted(spec.load)]);
 }
 
 function sorted(options: object | undefined): [string, unknown][] {
   return Object.entries(options ?? {})
     .filter(([, value]) => value !== undefined)
     .sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  let leave: () => void = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    leave = () => reject(abortError(signal));
-    signal.addEventListener("abort", leave, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", leave);
-  }
 }

@@ -49,9 +49,7 @@ function tokenizer(
 }
 
 function withModel<T>(agent: Agent, role: ModelRole, work: (model: LocalModel) => Promise<T>): Promise<T> {
-  return agent.active.use(role, async ({ path, load = {} }) => ({
-    value: await agent.engine.withModel({ path, load }, work),
-  }));
+  return agent.active.use(role, async (spec) => ({ value: await agent.engine.withModel(spec, work) }));
 }
 
 /** core passes the tokenizer's own type where it means no model in particular. */

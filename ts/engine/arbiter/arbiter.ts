@@ -1,0 +1,327 @@
+import { abortError, closedError, throwIfAborted } from "../../errors.js";
+import { quiet } from "../deferred.js";
+import { unlessAborted } from "../unless-aborted.js";
+import { Entry, evictionOrder } from "./entry.js";
+import { Journal } from "./journal.js";
+import type {
+  Lease,
+  MemoryEvent,
+  MemoryFacts,
+  MemoryNeed,
+  MemoryOwner,
+  MemoryRequest,
+  MemorySnapshot,
+  Pressure,
+  UnloadReason,
+} from "./types.js";
+
+export interface ArbiterOptions {
+  /** Memory as it is now; undefined: unknown, and loads decide by themselves. */
+  readonly facts: () => Promise<MemoryFacts | undefined>;
+  /** Longest wait for handles in use when a load does not fit beside them, in milliseconds. Default 1 minute. */
+  readonly waitMs?: number;
+  /** Called when the first handle comes and when the last one has left. */
+  readonly onOccupied?: (occupied: boolean) => void;
+}
+
+/**
+ * Decides what stays in memory, for every model handle of a process.
+ *
+ * A handle is loaded once for all who ask for the same key, kept while it is used, and afterwards until its owners lose
+ * patience. When a load does not fit, idle handles leave first: the lowest priority first, within one the longest
+ * unused. Handles in use never leave; a load that fits only beside fewer of them waits for them.
+ */
+export class MemoryArbiter implements AsyncDisposable {
+  readonly #options: ArbiterOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #journal = new Journal();
+  /** Whoever waits for a handle in use to become idle. */
+  #waiting: (() => void)[] = [];
+  /** The end of the last load in the queue: two loads at once would both count on the same free memory. */
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  #loads = 0;
+  #uses = 0;
+  #pressure: Pressure = { level: "none", reason: "not measured yet" };
+  #closed = false;
+
+  constructor(options: ArbiterOptions) {
+    this.#options = options;
+  }
+
+  /** Handles in memory or on their way there. */
+  get size(): number {
+    return [...this.#entries.values()].filter(({ state }) => state !== "leaving").length;
+  }
+
+  /** Whether a handle is being loaded. */
+  get busy(): boolean {
+    return this.#loads > 0;
+  }
+
+  /**
+   * Uses a handle, loading it when it is not in memory; calls at the same time share one load. A load that nobody waits
+   * for any more is given up.
+   *
+   * @throws LocalInferenceError what the load throws; `CLOSED`; an `AbortError` when the signal fires.
+   */
+  async acquire<T>(request: MemoryRequest<T>, owner: MemoryOwner, signal?: AbortSignal): Promise<Lease<T>> {
+    let entry: Entry | undefined;
+    for (;;) {
+      if (this.#closed) throw closedError("memory arbiter");
+      throwIfAborted(signal);
+      entry = this.#entries.get(request.key);
+      if (entry?.gone === undefined) break;
+      await unlessAborted(entry.gone, signal);
+    }
+    entry ??= this.#start(request as MemoryRequest<unknown>);
+    entry.owners.add(owner);
+    entry.serves(request.role);
+    const end = this.#use(entry);
+    try {
+      return this.#lease(entry, (await unlessAborted(entry.ready, signal)) as T, end);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  /**
+   * Runs work that takes memory beside what is loaded, such as opening a context. As long as it fails with
+   * `OUT_OF_MEMORY` idle handles leave, one after the other, and it is tried again.
+   */
+  async withRoom<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const victim = isOutOfMemory(error) ? this.#victim() : undefined;
+        if (victim === undefined) throw error;
+        await this.#unload(victim, "room");
+      }
+    }
+  }
+
+  /**
+   * Takes an owner's claim off one handle, or off all. Those that nobody else claims leave; a single one also while it
+   * is used. Resolves when they have left.
+   */
+  async disown(owner: MemoryOwner, key?: string): Promise<void> {
+    const entries = [...this.#entries.values()].filter(
+      (entry) => (key === undefined || entry.request.key === key) && entry.owners.delete(owner),
+    );
+    const orphans = entries.filter(({ owners }) => owners.size === 0);
+    await Promise.all(orphans.map((entry) => this.#unload(entry, "released")));
+  }
+
+  /** Whether a handle is in memory, and whether others own it too. */
+  residency(owner: MemoryOwner, key: string): { loaded: boolean; shared: boolean } {
+    const entry = this.#entries.get(key);
+    if (entry?.state !== "ready") return { loaded: false, shared: false };
+    return { loaded: true, shared: [...entry.owners].some((one) => one !== owner) };
+  }
+
+  /** Answers pressure: one idle handle leaves when it is moderate, all when it is critical. Resolves to how many left. */
+  async relieve(pressure: Pressure): Promise<number> {
+    const before = this.#pressure.level;
+    this.#pressure = pressure;
+    if (pressure.level !== before) this.#journal.add({ type: "pressure", ...pressure });
+    if (pressure.level === "none") return 0;
+    const idle = evictionOrder(this.#entries.values()).filter((entry) => entry.idle);
+    const leaving = pressure.level === "critical" ? idle : idle.slice(0, 1);
+    await Promise.all(leaving.map((entry) => this.#unload(entry, "pressure")));
+    return leaving.length;
+  }
+
+  /** Calls back with everything that happens from now on; returns the way to stop that. */
+  listen(listener: (event: MemoryEvent) => void): () => void {
+    return this.#journal.listen(listener);
+  }
+
+  snapshot(): MemorySnapshot {
+    const entries = evictionOrder(this.#entries.values()).map((entry) => entry.describe());
+    return {
+      entries,
+      bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
+      pressure: this.#pressure,
+      unloads: { ...this.#journal.unloads },
+      events: this.#journal.events,
+    };
+  }
+
+  /** Unloads everything and refuses what comes later. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#entries.values()].map((entry) => this.#unload(entry, "closed")));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #start(request: MemoryRequest<unknown>): Entry {
+    const entry = new Entry(request);
+    if (this.#entries.size === 0) this.#options.onOccupied?.(true);
+    this.#entries.set(request.key, entry);
+    entry.ready = quiet(
+      this.#load(entry).catch((error: unknown) => {
+        this.#forget(entry);
+        const message = error instanceof Error ? error.message : String(error);
+        const givenUp = entry.loading.signal.aborted;
+        if (!givenUp) this.#journal.add({ type: "failed", label: request.label, message });
+        throw error;
+      }),
+    );
+    return entry;
+  }
+
+  async #load(entry: Entry): Promise<unknown> {
+    const { signal } = entry.loading;
+    const need = await entry.request.need().catch(() => undefined);
+    entry.estimate = need?.bytes ?? 0;
+    const deadline = Date.now() + (this.#options.waitMs ?? 60_000);
+    for (;;) {
+      const value = await this.#inTurn(async () => {
+        throwIfAborted(signal);
+        const missing = need === undefined ? 0 : await this.#makeRoom(need);
+        const worthIt = missing > 0 && missing <= this.#bytesOfOthers(entry);
+        if (worthIt && Date.now() < deadline) return undefined;
+        return { loaded: await this.#loadNow(entry) };
+      });
+      if (value !== undefined) return value.loaded;
+      await this.#nextIdle(deadline, signal);
+    }
+  }
+
+  async #loadNow(entry: Entry): Promise<unknown> {
+    const { request, loading } = entry;
+    this.#journal.add({ type: "loading", label: request.label, bytes: entry.estimate });
+    const value = await this.withRoom(() => request.load(loading.signal));
+    if (loading.signal.aborted) {
+      await request.unload(value);
+      throw abortError(loading.signal);
+    }
+    entry.loaded(value);
+    this.#journal.add({ type: "loaded", label: request.label, bytes: entry.bytes });
+    return value;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#loads += 1;
+    const turn = this.#lastTurn.then(work).finally(() => {
+      this.#loads -= 1;
+    });
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** Lets idle handles leave until there is room; resolves to the bytes that are missing all the same. */
+  async #makeRoom({ bytes, headroomBytes }: MemoryNeed): Promise<number> {
+    const before = await this.#available();
+    let freed = 0;
+    for (let now = before; ; now = await this.#available()) {
+      // Weights that were mapped stay in the page cache after their model has left, where they can be dropped but may
+      // count as used.
+      const missing = bytes + headroomBytes - Math.max(before + freed, now);
+      if (missing <= 0) return 0;
+      const victim = this.#victim();
+      if (victim === undefined) return missing;
+      freed += victim.bytes;
+      await this.#unload(victim, "room");
+    }
+  }
+
+  /** Without facts there is always room: the load itself decides. */
+  async #available(): Promise<number> {
+    const facts = await this.#options.facts().catch(() => undefined);
+    return facts?.availableBytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  #victim(): Entry | undefined {
+    return evictionOrder(this.#entries.values()).find((entry) => entry.idle);
+  }
+
+  /** What would be free once everything that is in use, or on its way out, has left. */
+  #bytesOfOthers(entry: Entry): number {
+    const others = [...this.#entries.values()].filter((one) => one !== entry && one.state !== "loading");
+    return others.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** Resolves when a handle in use becomes idle, at the deadline, or when the signal fires. */
+  async #nextIdle(deadline: number, signal: AbortSignal): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const change = new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+      timer = setTimeout(resolve, Math.max(0, deadline - Date.now()));
+    });
+    try {
+      await unlessAborted(change, signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #lease<T>(entry: Entry, value: T, end: () => void): Lease<T> {
+    return {
+      value,
+      retain: () => {
+        if (entry.state !== "ready") throw closedError(`handle ${entry.request.label}`);
+        return this.#lease(entry, value, this.#use(entry));
+      },
+      release: end,
+    };
+  }
+
+  /** Counts a use and returns its end, which may be called twice. */
+  #use(entry: Entry): () => void {
+    entry.leases += 1;
+    entry.used = ++this.#uses;
+    entry.stopTimer();
+    let ended = false;
+    return () => {
+      if (ended) return;
+      ended = true;
+      entry.leases -= 1;
+      if (entry.leases === 0) this.#unused(entry);
+    };
+  }
+
+  #unused(entry: Entry): void {
+    if (entry.state === "loading") void this.#unload(entry, "released");
+    if (entry.state !== "ready") return;
+    entry.used = ++this.#uses;
+    entry.whenIdleTooLong(() => void this.#unload(entry, "idle"));
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  #unload(entry: Entry, reason: UnloadReason): Promise<void> {
+    entry.gone ??= this.#remove(entry, reason);
+    return entry.gone;
+  }
+
+  async #remove(entry: Entry, reason: UnloadReason): Promise<void> {
+    const { request, loading } = entry;
+    entry.state = "leaving";
+    entry.stopTimer();
+    loading.abort();
+    try {
+      await request.unload(await entry.ready);
+      this.#journal.add({ type: "unloaded", label: request.label, bytes: entry.bytes, reason });
+    } catch {
+      // A load that was given up, or a handle that could not be closed: neither is there any more.
+    } finally {
+      this.#forget(entry);
+    }
+  }
+
+  #forget(entry: Entry): void {
+    if (this.#entries.get(entry.request.key) !== entry) return;
+    this.#entries.delete(entry.request.key);
+    for (const go of this.#waiting.splice(0)) go();
+    if (this.#entries.size === 0) this.#options.onOccupied?.(false);
+  }
+}
+
+/** By its code, because the error may come from another copy of this package. */
+function isOutOfMemory(error: unknown): boolean {
+  return (error as { code?: unknown } | undefined)?.code === "OUT_OF_MEMORY";
+}

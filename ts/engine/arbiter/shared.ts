@@ -1,0 +1,48 @@
+import { backendInfo, hardwareFacts } from "../../machine.js";
+import { MemoryArbiter } from "./arbiter.js";
+import { linuxSample } from "./linux.js";
+import type { MemoryFacts } from "./types.js";
+import { PressureWatch } from "./watch.js";
+
+/** The number rises when the interface of the arbiter changes: copies of this package share one only if they agree. */
+const PLACE = Symbol.for("@elizaos/plugin-local-inference/memory-arbiter/1");
+
+/**
+ * The arbiter of this process. Every agent, every plugin and every copy of this package gets the same one, so that none
+ * takes memory that another one could give back.
+ */
+export function memoryArbiter(): MemoryArbiter {
+  const shared = globalThis as { [PLACE]?: MemoryArbiter };
+  shared[PLACE] ??= watchedArbiter();
+  return shared[PLACE];
+}
+
+function watchedArbiter(): MemoryArbiter {
+  const arbiter: MemoryArbiter = new MemoryArbiter({
+    facts: loadFacts,
+    onOccupied: (occupied) => (occupied ? watch.start() : watch.stop()),
+  });
+  const watch = new PressureWatch(arbiter, { sample });
+  return arbiter;
+}
+
+/** What a load may take: weights may lie in the memory of a GPU, too. */
+async function loadFacts(): Promise<MemoryFacts> {
+  const [{ totalBytes, availableBytes }, { devices }] = await Promise.all([facts(), backendInfo()]);
+  const gpu = devices
+    .filter(({ kind }) => kind === "gpu")
+    .reduce((sum, { memoryFree }) => sum + memoryFree, 0);
+  return { totalBytes, availableBytes: availableBytes + gpu };
+}
+
+async function facts(): Promise<MemoryFacts> {
+  const { memoryTotal, memoryAvailable } = await hardwareFacts();
+  return { totalBytes: memoryTotal, availableBytes: memoryAvailable };
+}
+
+/** Stalls and group events are Linux's; elsewhere the free memory alone tells. */
+async function sample() {
+  const linux = process.platform === "linux" || process.platform === "android";
+  const [known, more] = await Promise.all([facts().catch(() => undefined), linux ? linuxSample() : {}]);
+  return { facts: known, ...more };
+}
