@@ -148,6 +148,14 @@ describe("eviction", () => {
     expect((await waiting).value.name).toBe("b");
   });
 
+  it("two loads at once do not both count on the same free memory", async () => {
+    const { memory, touch } = machine(10);
+    memory.unchecked = true;
+    await Promise.all(["a", "b", "c"].map((name) => touch(memory.request(name, "text", 6))));
+    expect(memory.peak).toBe(6);
+    expect(memory.log).toHaveLength(5);
+  });
+
   it("stops waiting at the limit, and at once when the signal fires", async () => {
     const { memory, arbiter } = machine(10, 40);
     await arbiter.acquire(memory.request("a", "text", 8), owner);

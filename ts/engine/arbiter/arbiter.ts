@@ -3,6 +3,7 @@ import { quiet } from "../deferred.js";
 import { unlessAborted } from "../unless-aborted.js";
 import { Entry, evictionOrder } from "./entry.js";
 import { Journal } from "./journal.js";
+import { Bell, Turns } from "./turns.js";
 import type {
   Lease,
   MemoryEvent,
@@ -35,11 +36,9 @@ export class MemoryArbiter implements AsyncDisposable {
   readonly #options: ArbiterOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #journal = new Journal();
-  /** Whoever waits for a handle in use to become idle. */
-  #waiting: (() => void)[] = [];
-  /** The end of the last load in the queue: two loads at once would both count on the same free memory. */
-  #lastTurn: Promise<unknown> = Promise.resolve();
-  #loads = 0;
+  readonly #loads = new Turns();
+  /** Rings when a handle becomes idle or has left. */
+  readonly #changes = new Bell();
   #uses = 0;
   #pressure: Pressure = { level: "none", reason: "not measured yet" };
   #closed = false;
@@ -55,7 +54,7 @@ export class MemoryArbiter implements AsyncDisposable {
 
   /** Whether a handle is being loaded. */
   get busy(): boolean {
-    return this.#loads > 0;
+    return this.#loads.busy;
   }
 
   /**
@@ -180,7 +179,7 @@ export class MemoryArbiter implements AsyncDisposable {
     entry.estimate = need?.bytes ?? 0;
     const deadline = Date.now() + (this.#options.waitMs ?? 60_000);
     for (;;) {
-      const value = await this.#inTurn(async () => {
+      const value = await this.#loads.take(async () => {
         throwIfAborted(signal);
         const missing = need === undefined ? 0 : await this.#makeRoom(need);
         const worthIt = missing > 0 && missing <= this.#bytesOfOthers(entry);
@@ -188,7 +187,7 @@ export class MemoryArbiter implements AsyncDisposable {
         return { loaded: await this.#loadNow(entry) };
       });
       if (value !== undefined) return value.loaded;
-      await this.#nextIdle(deadline, signal);
+      await this.#changes.next(deadline, signal);
     }
   }
 
@@ -203,15 +202,6 @@ export class MemoryArbiter implements AsyncDisposable {
     entry.loaded(value);
     this.#journal.add({ type: "loaded", label: request.label, bytes: entry.bytes });
     return value;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    this.#loads += 1;
-    const turn = this.#lastTurn.then(work).finally(() => {
-      this.#loads -= 1;
-    });
-    this.#lastTurn = turn.catch(() => {});
-    return turn;
   }
 
   /** Lets idle handles leave until there is room; resolves to the bytes that are missing all the same. */
@@ -246,20 +236,6 @@ export class MemoryArbiter implements AsyncDisposable {
     return others.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** Resolves when a handle in use becomes idle, at the deadline, or when the signal fires. */
-  async #nextIdle(deadline: number, signal: AbortSignal): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const change = new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-      timer = setTimeout(resolve, Math.max(0, deadline - Date.now()));
-    });
-    try {
-      await unlessAborted(change, signal);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
   #lease<T>(entry: Entry, value: T, end: () => void): Lease<T> {
     return {
       value,
@@ -290,7 +266,7 @@ export class MemoryArbiter implements AsyncDisposable {
     if (entry.state !== "ready") return;
     entry.used = ++this.#uses;
     entry.whenIdleTooLong(() => void this.#unload(entry, "idle"));
-    for (const go of this.#waiting.splice(0)) go();
+    this.#changes.ring();
   }
 
   #unload(entry: Entry, reason: UnloadReason): Promise<void> {
@@ -316,7 +292,7 @@ export class MemoryArbiter implements AsyncDisposable {
   #forget(entry: Entry): void {
     if (this.#entries.get(entry.request.key) !== entry) return;
     this.#entries.delete(entry.request.key);
-    for (const go of this.#waiting.splice(0)) go();
+    this.#changes.ring();
     if (this.#entries.size === 0) this.#options.onOccupied?.(false);
   }
 }
