@@ -40,20 +40,40 @@ export {
 } from "./download/store.js";
 export type { FileState, Verification } from "./download/verify.js";
 export { wantedByText } from "./download/wanted.js";
+export { MemoryArbiter } from "./engine/arbiter/arbiter.js";
+export { memoryArbiter } from "./engine/arbiter/shared.js";
+export {
+  type Lease,
+  MEMORY_ROLES,
+  type MemoryEntry,
+  type MemoryEvent,
+  type MemoryNeed,
+  type MemoryOwner,
+  type MemoryRequest,
+  type MemoryRole,
+  type MemorySnapshot,
+  type Pressure,
+  type PressureLevel,
+} from "./engine/arbiter/types.js";
 export { LocalContext } from "./engine/context.js";
 export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedder.js";
 export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
 export { TextGeneration } from "./engine/generation.js";
 export { type LoadModelOptions, LocalModel, readModelHeader, type TokenOptions } from "./engine/model.js";
+export type { PrewarmRequest } from "./engine/prewarm.js";
 export type { ModelSpec } from "./engine/specs.js";
 export type {
   ChatMessage,
   ChatTool,
+  ContextFull,
   FinishReason,
   GenerateRequest,
   GenerationResult,
+  Lane,
   Piece,
   Sampling,
+  Sharing,
+  Usage,
 } from "./engine/types.js";
 export {
   DOWNLOAD_ERROR_CODES,
@@ -79,6 +99,7 @@ export type {
   BackendInfo,
   ChatInput,
   ContextInfo,
+  ContextMetrics,
   ContextOptions,
   EmbedderInfo,
   EmbedderOptions,
@@ -87,7 +108,6 @@ export type {
   ModelHeader,
   RenderedChat,
   TokenLogprob,
-  Usage,
 } from "./native.js";
 export { localInferencePlugin, localInferencePlugin as default } from "./plugin.js";
 export { LocalInferenceService } from "./service.js";

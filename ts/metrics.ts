@@ -1,4 +1,4 @@
-import type { Usage } from "./native.js";
+import type { Usage } from "./engine/types.js";
 
 /** What requests of one model type have cost since the agent started. */
 export interface TypeMetrics {

@@ -8,6 +8,7 @@ export type {
   Chunk,
   ConstraintInput,
   ContextInfo,
+  ContextMetrics,
   ContextOptions,
   DeviceInfo,
   EmbedderInfo,

@@ -4,9 +4,10 @@ import type { Lease, MemoryOwner } from "./arbiter/types.js";
 import type { EmbedOptions, EmbedResult } from "./embedder.js";
 import type { TextGeneration } from "./generation.js";
 import type { LocalModel } from "./model.js";
+import type { PrewarmRequest } from "./prewarm.js";
 import { acquire, disown, type Resident, relinquish, residency } from "./residents.js";
 import type { AnySpec, EmbeddingSpec, ModelSpec, TextSpec } from "./specs.js";
-import type { GenerateRequest } from "./types.js";
+import type { GenerateRequest, Usage } from "./types.js";
 
 export type { EmbeddingSpec, ModelSpec, TextSpec };
 
@@ -72,6 +73,14 @@ export class Engine implements MemoryOwner, AsyncDisposable {
     return this.#request(call.signal, async (_, resident) => {
       const { model } = await resident(spec);
       return { value: await work(model) };
+    });
+  }
+
+  /** Keeps what later requests begin with evaluated, loading the model first; see {@link LocalContext.prewarm}. */
+  prewarm(spec: TextSpec, request: PrewarmRequest, call: Call = {}): Promise<Usage> {
+    return this.#request(call.signal, async (signal, resident) => {
+      const context = await resident(spec).then((one) => one.context(spec.context ?? {}));
+      return { value: await context.prewarm(request, { signal }) };
     });
   }
 

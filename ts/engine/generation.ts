@@ -1,9 +1,9 @@
 import { abortError, fromNative, LocalInferenceError } from "../errors.js";
-import { callNative, type TokenLogprob, type Usage } from "../native.js";
+import { callNative, type TokenLogprob } from "../native.js";
 import { present } from "../present.js";
 import type { CallChunk } from "../structured/tool-calls.js";
 import { deferred, OnDemandPromise, quiet } from "./deferred.js";
-import type { FinishReason, GenerationResult, Piece } from "./types.js";
+import type { FinishReason, GenerationResult, Piece, Usage } from "./types.js";
 
 /** Where a generation's chunks come from. */
 export interface ChunkStream {
@@ -23,6 +23,19 @@ export function withPrefill(stream: ChunkStream, prefill: string): ChunkStream {
       const text = pending + chunk.text;
       pending = "";
       return { ...chunk, text };
+    },
+  };
+}
+
+/** Has the usage say how many messages were left out. */
+export function withDropped(stream: ChunkStream, droppedMessages: number): ChunkStream {
+  return {
+    cancel: () => stream.cancel(),
+    next: async () => {
+      const chunk = await stream.next();
+      if (chunk?.done === undefined) return chunk;
+      const usage: Usage = { ...chunk.done.usage, droppedMessages };
+      return { ...chunk, done: { ...chunk.done, usage } };
     },
   };
 }

@@ -14,8 +14,9 @@ import {
 import { LocalContext } from "./context.js";
 import { Embedder } from "./embedder.js";
 import { TextGeneration } from "./generation.js";
+import type { PrewarmRequest } from "./prewarm.js";
 import { checkRequest } from "./request.js";
-import type { GenerateRequest } from "./types.js";
+import type { GenerateRequest, Usage } from "./types.js";
 
 const PROGRESS_INTERVAL_MS = 50;
 
@@ -139,6 +140,12 @@ export class LocalModel implements AsyncDisposable {
     checkRequest(request);
     const { signal } = options;
     return TextGeneration.start(async () => (await this.context()).begin(request, signal), signal);
+  }
+
+  /** Keeps what later requests begin with evaluated in the model's own context; see {@link LocalContext.prewarm}. */
+  async prewarm(request: PrewarmRequest, options: { signal?: AbortSignal | undefined } = {}): Promise<Usage> {
+    this.#assertOpen();
+    return (await this.context()).prewarm(request, options);
   }
 
   /** Stops everything opened from the model, then frees it. Idempotent. */

@@ -3,7 +3,7 @@ import type { ChatInput, GenerateInput, RenderedChat } from "../native.js";
 import { present } from "../present.js";
 import type { Constraint } from "../structured/constraint.js";
 import { type ToolForm, toolForm } from "../structured/tools.js";
-import type { GenerateRequest, Sampling } from "./types.js";
+import type { GenerateRequest, Sampling, Sharing } from "./types.js";
 
 const SAMPLING_KEYS = [
   "maxTokens",
@@ -41,6 +41,12 @@ export function samplingOf(source: Partial<Record<keyof Sampling, unknown>>): Sa
   return Object.fromEntries(set.map((key) => [key, source[key]])) as Sampling;
 }
 
+/** How the addon queues a request. What `truncate` could not foresee ends the answer. */
+function sharingOf({ lane, queueTimeoutMs, conversation, contextFull, keepTokens }: Sharing) {
+  const policy = contextFull === "truncate" ? "stop" : contextFull;
+  return { lane, queueTimeoutMs, conversation, contextFull: policy, keepTokens };
+}
+
 /** The part of a request that the chat template sees. */
 export function chatInput(request: GenerateRequest): ChatInput {
   return present({
@@ -64,6 +70,7 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
   const { prefill = "" } = request;
   return present({
     ...samplingOf(request),
+    ...sharingOf(request),
     prompt: chat.prompt + prefill,
     parseSpecial: true,
     stops: [...(request.stop ?? []), ...chat.stops],
@@ -78,6 +85,7 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
 export function promptGeneration(request: GenerateRequest): GenerateInput {
   return present({
     ...samplingOf(request),
+    ...sharingOf(request),
     prompt: (request.prompt ?? "") + (request.prefill ?? ""),
     parseSpecial: request.parseSpecial ?? false,
     constraint: constraintOf(request),

@@ -1,8 +1,22 @@
-import type { TokenLogprob, Usage } from "../native.js";
+import type { Usage as AddonUsage, TokenLogprob } from "../native.js";
 import type { Constraint } from "../structured/constraint.js";
 import type { ToolCall, ToolCallDelta } from "../structured/tool-calls.js";
 
 export type { Constraint, ToolCall, ToolCallDelta };
+
+/** Who waits for an answer, the most urgent first. */
+export const LANES = ["interactive", "normal", "background"] as const;
+export type Lane = (typeof LANES)[number];
+
+/** What becomes of a request that does not fit the context. */
+export const CONTEXT_FULL = ["stop", "error", "truncate", "shift"] as const;
+export type ContextFull = (typeof CONTEXT_FULL)[number];
+
+/** Measurements of the engine. */
+export interface Usage extends AddonUsage {
+  /** Messages that were left out so that the conversation fits (`contextFull: "truncate"`); absent when there are none. */
+  droppedMessages?: number;
+}
 
 /** A chat message in the form of the OpenAI chat-completion API; it reaches the model's template unchanged. */
 export interface ChatMessage {
@@ -69,8 +83,38 @@ export interface Sampling {
   speculative?: "off" | "auto" | { min: number; max: number; adaptive?: boolean };
 }
 
+/** How a request shares the model with others (docs/concurrency.md). */
+export interface Sharing {
+  /**
+   * `interactive`: a person waits; `background`: nobody does, and it gives its place to others. Default `normal`. Waiting
+   * requests start by lane, then by age; none starves.
+   */
+  lane?: Lane;
+  /** Longest wait for a start in milliseconds, up to a day; then `QUEUE_TIMEOUT`. Default: the context's. */
+  queueTimeoutMs?: number;
+  /**
+   * Name of 1 to 1,024 bytes under which the KV cache is stored when the context has a `state` folder; the next request
+   * of the same name starts from there, also after a restart.
+   */
+  conversation?: string;
+  /**
+   * When the context is full: `stop` ends the answer with finish reason `context` (the default); `error` ends it with
+   * `CONTEXT_OVERFLOW`; `shift` forgets half of what follows the first `keepTokens` and goes on (`UNSUPPORTED` for models
+   * with sliding windows or recurrent state); `truncate` leaves out the oldest messages beforehand. A prompt that does not
+   * fit is refused with `CONTEXT_OVERFLOW` in every case.
+   */
+  contextFull?: ContextFull;
+  /** Tokens at the beginning that `shift` keeps. Default: those of the system message. */
+  keepTokens?: number;
+  /**
+   * Tokens that `truncate` leaves for the answer. Default: `maxTokens`, at most half of the context; without `maxTokens`
+   * a quarter, at most 1,024.
+   */
+  reserveTokens?: number;
+}
+
 /** One generation: either `messages`, rendered by the model's chat template, or a raw `prompt`. */
-export interface GenerateRequest extends Sampling {
+export interface GenerateRequest extends Sampling, Sharing {
   messages?: readonly ChatMessage[];
   prompt?: string;
   /** Parse special tokens written in a raw prompt. Default false. */

@@ -1,8 +1,7 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import type { FinishReason } from "../engine/types.js";
+import type { FinishReason, Usage } from "../engine/types.js";
 import { countRequest } from "../metrics.js";
 import { PLUGIN_NAME } from "../names.js";
-import type { Usage } from "../native.js";
 
 /** Characters of a prompt that an event carries. */
 const PROMPT_LIMIT = 200;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { MemoryArbiter } from "../../../ts/engine/arbiter/arbiter.js";
 import { memoryArbiter } from "../../../ts/engine/arbiter/shared.js";
 import type { MemoryEvent, MemoryRequest } from "../../../ts/engine/arbiter/types.js";
-import { FakeMemory } from "../../helpers/fake-memory.js";
+import { type FakeHandle, FakeMemory } from "../../helpers/fake-memory.js";
 
 const GIB = 1024 ** 3;
 const MIB = 1024 ** 2;
@@ -14,7 +14,8 @@ function machine(total: number, waitMs = 5_000) {
   const memory = new FakeMemory(total);
   const arbiter = new MemoryArbiter({ facts: memory.facts, waitMs });
   /** Uses a handle and lets it go. */
-  const touch = async (request: MemoryRequest<unknown>) => (await arbiter.acquire(request, owner)).release();
+  const touch = async (request: MemoryRequest<FakeHandle>) =>
+    (await arbiter.acquire(request, owner)).release();
   return { memory, arbiter, touch };
 }
 
@@ -149,7 +150,8 @@ describe("eviction", () => {
   });
 
   it("two loads at once do not both count on the same free memory", async () => {
-    const { memory, touch } = machine(10);
+    // A wait that misses the end of a use would last for the whole limit, longer than the test may take.
+    const { memory, touch } = machine(10, 600_000);
     memory.unchecked = true;
     await Promise.all(["a", "b", "c"].map((name) => touch(memory.request(name, "text", 6))));
     expect(memory.peak).toBe(6);

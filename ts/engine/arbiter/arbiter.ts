@@ -1,7 +1,7 @@
 import { abortError, closedError, throwIfAborted } from "../../errors.js";
 import { quiet } from "../deferred.js";
 import { unlessAborted } from "../unless-aborted.js";
-import { Entry, evictionOrder } from "./entry.js";
+import { bytesBeside, Entry, evictionOrder } from "./entry.js";
 import { Journal } from "./journal.js";
 import { Bell, Turns } from "./turns.js";
 import type {
@@ -179,15 +179,16 @@ export class MemoryArbiter implements AsyncDisposable {
     entry.estimate = need?.bytes ?? 0;
     const deadline = Date.now() + (this.#options.waitMs ?? 60_000);
     for (;;) {
+      const heard = this.#changes.rings;
       const value = await this.#loads.take(async () => {
         throwIfAborted(signal);
         const missing = need === undefined ? 0 : await this.#makeRoom(need);
-        const worthIt = missing > 0 && missing <= this.#bytesOfOthers(entry);
+        const worthIt = missing > 0 && missing <= bytesBeside(entry, this.#entries.values());
         if (worthIt && Date.now() < deadline) return undefined;
         return { loaded: await this.#loadNow(entry) };
       });
       if (value !== undefined) return value.loaded;
-      await this.#changes.next(deadline, signal);
+      await this.#changes.next(heard, deadline, signal);
     }
   }
 
@@ -228,12 +229,6 @@ export class MemoryArbiter implements AsyncDisposable {
 
   #victim(): Entry | undefined {
     return evictionOrder(this.#entries.values()).find((entry) => entry.idle);
-  }
-
-  /** What would be free once everything that is in use, or on its way out, has left. */
-  #bytesOfOthers(entry: Entry): number {
-    const others = [...this.#entries.values()].filter((one) => one !== entry && one.state !== "loading");
-    return others.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   #lease<T>(entry: Entry, value: T, end: () => void): Lease<T> {

@@ -72,3 +72,9 @@ export class Entry {
 export function evictionOrder(entries: Iterable<Entry>): Entry[] {
   return [...entries].sort((a, b) => MEMORY_ROLES[a.role] - MEMORY_ROLES[b.role] || a.used - b.used);
 }
+
+/** Bytes that come free once every other handle has left. */
+export function bytesBeside(entry: Entry, entries: Iterable<Entry>): number {
+  const others = [...entries].filter((one) => one !== entry && one.state !== "loading");
+  return others.reduce((sum, { bytes }) => sum + bytes, 0);
+}

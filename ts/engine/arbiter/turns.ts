@@ -23,13 +23,21 @@ export class Turns {
 /** Those who wait for the next change. */
 export class Bell {
   #waiting: (() => void)[] = [];
+  #rings = 0;
+
+  /** How often it rang, to be noted before looking at what may change. */
+  get rings(): number {
+    return this.#rings;
+  }
 
   ring(): void {
+    this.#rings += 1;
     for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Resolves at the next ring or at the deadline (milliseconds since 1970). @throws an `AbortError`. */
-  async next(deadline: number, signal: AbortSignal): Promise<void> {
+  /** Resolves once it has rung more than `heard` times, or at the deadline (milliseconds since 1970). @throws an `AbortError`. */
+  async next(heard: number, deadline: number, signal: AbortSignal): Promise<void> {
+    if (this.#rings > heard) return;
     let timer: NodeJS.Timeout | undefined;
     const ring = new Promise<void>((resolve) => {
       this.#waiting.push(resolve);
