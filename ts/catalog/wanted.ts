@@ -1,5 +1,6 @@
 import type { WantedModel } from "../download/plan.js";
 import { invalidInput } from "../errors.js";
+import { present } from "../present.js";
 import { defaultVariant } from "./facts.js";
 import type { CatalogEntry } from "./schema.js";
 import { COMPANION_ROLES, type CompanionRole } from "./types.js";
@@ -25,24 +26,32 @@ export function wantedModel(
       `${entry.id} is not hosted as ${variantId ?? entry.defaultVariant}; there is ${hosted.join(", ")}.`,
     );
   }
-  const { repository, revision, folder } = entry.hub;
-  const place = (file: string) => ({
-    repository,
-    path: folder === undefined ? file : `${folder}/${file}`,
-    ...(revision === undefined ? {} : { revision }),
-  });
+  const { repository, revision, folder, formerFolder } = entry.hub;
+  const place = ({ file, formerFile }: { file: string; formerFile?: string | undefined }) => {
+    const path = below(folder, file);
+    // A repository may still have the folders and names that its files had before.
+    const former = below(formerFolder ?? folder, formerFile ?? file);
+    return present({ repository, path, formerPaths: former === path ? undefined : [former], revision });
+  };
   const digest = (sha256: string | null) => (sha256 === null ? {} : { sha256 });
   const roles = COMPANION_ROLES.filter((role) => companions.includes(role));
   const files = roles.flatMap((role) => {
     const companion = entry.companions[role];
     return companion === undefined
       ? []
-      : [{ ...place(companion.file), ...digest(companion.sha256), role, optional: true }];
+      : [{ ...place(companion), ...digest(companion.sha256), role, optional: true }];
   });
   return {
     id: entry.id,
     name: entry.displayName,
     catalogId: entry.id,
-    files: [{ ...place(variant.file), ...digest(variant.sha256), role: "model" }, ...files],
+    files: [
+      { ...place({ ...variant, file: variant.file }), ...digest(variant.sha256), role: "model" },
+      ...files,
+    ],
   };
+}
+
+function below(folder: string | undefined, file: string): string {
+  return folder === undefined ? file : `${folder}/${file}`;
 }
