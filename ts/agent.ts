@@ -1,17 +1,22 @@
-import { ActiveModels, type ResolveOptions } from "./active-model/active-model.js";
+import { realpath } from "node:fs/promises";
+import { ActiveModels } from "./active-model/active-model.js";
+import type { ResolveOptions } from "./active-model/resolutions.js";
 import { type ResolvedLoad, resolveLoad } from "./active-model/resolve-load.js";
 import { factsOfHeader } from "./catalog/facts.js";
 import { catalog } from "./catalog/load.js";
-import { type Located, locateModel } from "./catalog/locate.js";
+import { type Located, locateModel, tracesOf } from "./catalog/locate.js";
 import { chooseVariant } from "./catalog/variants.js";
 import { type Config, readConfig, type SettingsSource } from "./config.js";
 import { openStore } from "./download/from-config.js";
 import { Jobs } from "./download/jobs.js";
+import type { InstalledModel } from "./download/registry.js";
 import { readSelection, selectedModel } from "./download/selection.js";
-import type { ModelStore } from "./download/store.js";
+import type { ModelStore, Removal } from "./download/store.js";
 import { Engine } from "./engine/engine.js";
 import { readModelHeader } from "./engine/model.js";
 import { closedError } from "./errors.js";
+import { FileMemo, OncePerTurn, stampOf } from "./file-memo.js";
+import { givenDimension, StoredVectors } from "./handlers/stored-vectors.js";
 import { log, setEngineLogLevel } from "./log.js";
 import { computeFacts, machineFacts } from "./machine.js";
 import { callNative, loadNative, type ModelHeader } from "./native.js";
@@ -29,8 +34,10 @@ const ROLES = {
 export class Agent {
   readonly config: Config;
   readonly engine: Engine;
-  readonly #located = new Map<string, Promise<Located>>();
-  readonly #headers = new Map<string, Promise<ModelHeader>>();
+  readonly vectors: StoredVectors;
+  readonly #located = new FileMemo<Located>();
+  readonly #headers = new FileMemo<ModelHeader>();
+  readonly #versions = new OncePerTurn<string>();
   #store: ModelStore | undefined;
   #jobs: Jobs | undefined;
   #active: ActiveModels | undefined;
@@ -38,6 +45,8 @@ export class Agent {
 
   constructor(source: SettingsSource, environment?: NodeJS.ProcessEnv) {
     this.config = readConfig(source, environment);
+    const given = givenDimension(source.getSetting("EMBEDDING_DIMENSION"));
+    this.vectors = new StoredVectors({ wanted: this.config.embeddingDimensions, given });
     this.engine = Engine.create({ idleUnloadMs: this.config.idleUnloadMs });
   }
 
@@ -60,13 +69,18 @@ export class Agent {
       nameOf: (slot) => this.modelText(slot),
       settingOf: (slot) => ROLES[slot].setting,
       resolve: (name, how) => this.#resolve(name, how),
+      versionOf: (name) => this.#versionOf(name),
+      admit: async (slot, { model, spec }) => {
+        if (slot !== "embedding") return;
+        this.vectors.admit(model.id, (await this.header(spec.path)).embeddingLength);
+      },
       fittingVariant,
     });
     return this.#active;
   }
 
   isConfigured(role: ModelRole): boolean {
-    return this.active.has(role);
+    return this.active.nameOf(role) !== undefined;
   }
 
   /** What names a role's model: its setting, otherwise what was chosen with `eliza-local use` or the active route. */
@@ -76,25 +90,42 @@ export class Agent {
 
   /** The file of a role's model. @throws LocalInferenceError when none is configured or the file is not there. */
   async modelPath(role: ModelRole): Promise<string> {
-    const written = this.modelText(role);
+    const name = this.active.nameOf(role);
     // Without a name the error is that of `current`.
-    if (this.active.isSwitched(role) || written === undefined)
-      return (await this.active.current(role)).spec.path;
-    return (await this.#locate(written)).path;
+    if (name === undefined) return (await this.active.current(role)).spec.path;
+    return (await this.#locate(name)).path;
   }
 
-  /** The facts in a model file's header, read once. */
+  /** The facts in a model file's header, read again when the file is another. */
   async header(path: string): Promise<ModelHeader> {
-    return remembered(this.#headers, path, () => readModelHeader(path));
+    return this.#headers.get(path, { from: [path], make: () => readModelHeader(path) });
   }
 
+  /** Deletes a model of the models folder, once no request uses it. @throws LocalInferenceError `BUSY`, `INVALID_INPUT`. */
+  async remove(model: InstalledModel): Promise<Removal> {
+    const { files } = await this.store.removal(model);
+    const paths = await Promise.all(files.map((path) => realpath(path).catch(() => path)));
+    return this.active.without(paths, () => this.store.remove(model));
+  }
+
+  /** Other processes fetch, remove and exchange models, too: what was found holds as long as the files say so. */
   async #locate(name: string): Promise<Located> {
     await this.#prepare();
     const { modelsDir } = this.config;
     const findInstalled = (id: string) => this.store.findInstalled(id);
-    return remembered(this.#located, name, () =>
-      locateModel(name, { modelsDir, catalog: catalog(), findInstalled }),
-    );
+    return this.#located.get(name, {
+      from: [this.store.registryPath],
+      make: () => locateModel(name, { modelsDir, catalog: catalog(), findInstalled }),
+      andFrom: tracesOf,
+    });
+  }
+
+  #versionOf(name: string): Promise<string> {
+    return this.#versions.of(name, async () => {
+      const { path, entry, companions } = await this.#locate(name);
+      const stamp = await stampOf([path, ...Object.values(companions)]);
+      return JSON.stringify([path, entry?.id, Object.entries(companions).sort(), stamp]);
+    });
   }
 
   async #resolve(name: string, how: ResolveOptions): Promise<ResolvedLoad> {
@@ -135,17 +166,6 @@ async function fittingVariant({ model }: ResolvedLoad): Promise<string | undefin
   const addon = await loadNative();
   const { variant, fit } = chooseVariant(model.entry, await machineFacts(), addon.assessFit);
   return fit.verdict === "no" || variant === model.variant ? undefined : variant.id;
-}
-
-/** A failure is not remembered: a file that is missing now may be there for the next request. */
-function remembered<T>(values: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
-  let value = values.get(key);
-  if (value === undefined) {
-    value = make();
-    values.set(key, value);
-    value.catch(() => values.delete(key));
-  }
-  return value;
 }
 
 const agents = new WeakMap<object, Agent>();

@@ -1,31 +1,33 @@
 import type { IAgentRuntime, Plugin } from "@elizaos/core";
-import { agentOf, openAgent } from "./agent.js";
+import { openAgent } from "./agent.js";
 import { embeddingHandlers } from "./handlers/embedding.js";
 import { objectHandlers } from "./handlers/object.js";
+import { offerEmbeddings, offerEmbeddingsLate } from "./handlers/offer-embeddings.js";
 import { textHandlers } from "./handlers/text.js";
 import { tokenizerHandlers } from "./handlers/tokenizer.js";
-import { PLUGIN_NAME } from "./names.js";
+import { PLUGIN_NAME, PRIORITY } from "./names.js";
 import { routes } from "./routes/index.js";
 import { LocalInferenceService } from "./service.js";
 
-/** Ahead of providers that register without a priority. */
-const PRIORITY = 50;
-
 type ModelHandlers = NonNullable<Plugin["models"]>;
-type Handler = Parameters<IAgentRuntime["registerModel"]>[1];
+type Handler = (runtime: IAgentRuntime, params: never) => Promise<unknown>;
 
-/**
- * Checks the settings; loads nothing.
- *
- * Embedding handlers are registered here and only when a model is configured: an agent that is starting asks whichever
- * embedding handler there is for its dimensions and does not start when that fails.
- */
+/** Checks the settings; loads nothing. */
 async function init(_config: Record<string, string>, runtime: IAgentRuntime): Promise<void> {
   openAgent(runtime);
-  if (!agentOf(runtime).isConfigured("embedding")) return;
-  for (const [type, handler] of Object.entries(embeddingHandlers)) {
-    runtime.registerModel(type, handler as Handler, PLUGIN_NAME, PRIORITY);
-  }
+  offerEmbeddings(runtime);
+}
+
+/** An embedding model that was chosen while the agent runs is noticed with its next request. */
+function noticing(handlers: Readonly<Record<string, Handler>>): Record<string, Handler> {
+  const wrapped = Object.entries(handlers).map(([type, handler]): [string, Handler] => [
+    type,
+    async (runtime, params) => {
+      await offerEmbeddingsLate(runtime);
+      return handler(runtime, params);
+    },
+  ]);
+  return Object.fromEntries(wrapped);
 }
 
 /** Read by elizaOS 2: where models run and that they stream. elizaOS 1.7 ignores it. */
@@ -43,7 +45,7 @@ export const localInferencePlugin: Plugin = {
   description: "Runs language and embedding models on this machine, inside the agent's process.",
   priority: PRIORITY,
   init,
-  models: { ...textHandlers, ...objectHandlers, ...tokenizerHandlers } as unknown as ModelHandlers,
+  models: noticing({ ...textHandlers, ...objectHandlers, ...tokenizerHandlers }) as unknown as ModelHandlers,
   services: [LocalInferenceService],
   routes,
   ...{ modelMetadata },

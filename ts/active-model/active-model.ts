@@ -3,31 +3,26 @@ import { closedError, fromNative, LocalInferenceError, unavailable } from "../er
 import { log } from "../log.js";
 import { purposeOf, slotsFor } from "./choose-slots.js";
 import { ModelDoesNotFitError } from "./does-not-fit.js";
-import { type LoadOverrides, parseOverrides } from "./overrides.js";
-import type { Purpose, ResolvedLoad } from "./resolve-load.js";
-import { SLOTS, Slot, type SlotName, type SlotStatus } from "./slot.js";
-import { loadAndVerify } from "./verify.js";
+import { Exchange } from "./exchange.js";
+import { parseOverrides } from "./overrides.js";
+import { Resolutions, type ResolutionsOptions } from "./resolutions.js";
+import type { ResolvedLoad } from "./resolve-load.js";
+import { SLOTS, Slot, type SlotName, type SlotState, unlessAborted } from "./slot.js";
+import { type Wish, wishOf } from "./wish.js";
 
 /** What {@link ActiveModels} needs of its surroundings. */
-export interface ActiveModelsOptions {
+export interface ActiveModelsOptions extends ResolutionsOptions {
   readonly engine: Engine;
-  /** What names the model of a slot: a setting or an earlier choice. */
+  /** What names the model of a slot: a setting or an earlier choice. Asked for every request. */
   readonly nameOf: (slot: SlotName) => string | undefined;
   /** Which setting a user would write for a slot. */
   readonly settingOf: (slot: SlotName) => string;
-  readonly resolve: (name: string, how: ResolveOptions) => Promise<ResolvedLoad>;
+  /** Throws when a model cannot take the place of the one before it. */
+  readonly admit?: (slot: SlotName, resolved: ResolvedLoad) => Promise<void>;
   /** A variant of the same model that would fit. */
   readonly fittingVariant?: (resolved: ResolvedLoad) => Promise<string | undefined>;
   /** Milliseconds that a switch waits for running requests. Default 2 minutes. */
   readonly drainMs?: number;
-}
-
-export interface ResolveOptions {
-  /** undefined: what the model is made for. */
-  readonly purpose?: Purpose | undefined;
-  readonly overrides?: LoadOverrides;
-  /** Bytes that the models which leave give back. */
-  readonly freedBytes?: number;
 }
 
 export interface SwitchOptions {
@@ -37,70 +32,46 @@ export interface SwitchOptions {
   readonly overrides?: unknown;
 }
 
-export interface SlotState {
-  readonly slot: SlotName;
-  readonly status: SlotStatus;
-  readonly modelId?: string;
-  readonly path?: string;
-  /** Milliseconds since 1970. */
-  readonly loadedAt?: number;
-  /** Why the last switch failed, also when the model before it is back. */
-  readonly error?: { readonly code: string; readonly message: string };
-  /** Requests that use the model now. */
-  readonly requests: number;
-}
-
 /** Which models an agent uses. Switches run one after the other; requests wait for them and none is lost. */
 export class ActiveModels {
   readonly #options: ActiveModelsOptions;
   readonly #slots: ReadonlyMap<SlotName, Slot> = new Map(SLOTS.map((name) => [name, new Slot(name)]));
-  readonly #resolved = new Map<string, Promise<ResolvedLoad>>();
+  readonly #resolutions: Resolutions;
+  readonly #exchange: Exchange;
   #switches: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: ActiveModelsOptions) {
     this.#options = options;
+    this.#resolutions = new Resolutions(options);
+    const { engine, drainMs = 120_000 } = options;
+    this.#exchange = new Exchange({ engine, drainMs, slots: [...this.#slots.values()] });
   }
 
-  /** Whether a slot has a model to use. */
-  has(slot: SlotName): boolean {
-    return this.#slot(slot).chosen !== undefined || this.#options.nameOf(slot) !== undefined;
-  }
-
-  /** Whether a switch chose the model of a slot. */
-  isSwitched(slot: SlotName): boolean {
-    return this.#slot(slot).chosen !== undefined;
+  /** What names the model that a slot should use; undefined: nothing does. */
+  nameOf(slot: SlotName): string | undefined {
+    return this.#wish(this.#slot(slot))?.name;
   }
 
   /**
-   * How the model of a slot is, or would be, loaded.
+   * How the model that a slot should use is, or would be, loaded.
    *
    * @throws LocalInferenceError `LOCAL_INFERENCE_UNAVAILABLE` without a model; what finding and resolving it throws.
    */
   async current(slot: SlotName): Promise<ResolvedLoad> {
-    const { chosen } = this.#slot(slot);
-    if (chosen !== undefined) return chosen;
-    const name = this.#options.nameOf(slot);
-    if (name === undefined) {
-      throw unavailable(
-        "backend_unavailable",
-        `No ${slot} model is configured.`,
-        `Set ${this.#options.settingOf(slot)} to a GGUF file or a model of the catalog.`,
-      );
-    }
-    const purpose = slot === "embedding" ? "embedding" : "text";
-    const key = `${purpose} ${name}`;
-    let resolved = this.#resolved.get(key);
-    if (resolved === undefined) {
-      resolved = this.#options.resolve(name, { purpose });
-      this.#resolved.set(key, resolved);
-      // What is missing now may be there for the next request.
-      resolved.then(warn, () => this.#resolved.delete(key));
-    }
-    return resolved;
+    const wish = this.#wish(this.#slot(slot));
+    if (wish !== undefined) return this.#resolutions.of(wish.name, wish.how);
+    throw unavailable(
+      "backend_unavailable",
+      `No ${slot} model is configured.`,
+      `Set ${this.#options.settingOf(slot)} to a GGUF file or a model of the catalog.`,
+    );
   }
 
-  /** Runs work with the model of a slot, which stays in its place until `until`. A switch in progress is waited for. */
+  /**
+   * Runs work with the model of a slot, which stays in its place until `until`. A switch in progress is waited for; a
+   * model that was chosen, fetched or changed since the last request is exchanged first.
+   */
   async use<T>(
     slot: SlotName,
     work: (spec: TextSpec | EmbeddingSpec) => Promise<{ value: T; until?: Promise<void> }>,
@@ -108,13 +79,12 @@ export class ActiveModels {
   ): Promise<T> {
     if (this.#closed) throw closedError("local-inference service");
     const place = this.#slot(slot);
-    await place.enter(signal);
+    const resolved = await this.#enter(place, signal);
     let staying = false;
     try {
-      const resolved = await this.current(slot);
-      place.known = resolved;
       const { value, until } = await this.#timed(place, resolved, work);
-      place.error = undefined;
+      // A choice that could not be followed is still to be told.
+      if (place.declined === undefined) place.error = undefined;
       if (until !== undefined) {
         staying = true;
         void until.finally(() => place.leave());
@@ -133,36 +103,37 @@ export class ActiveModels {
    * {@link ModelDoesNotFitError}; what loading and decoding throw, once the old model is back.
    */
   switchTo(name: string, options: SwitchOptions = {}): Promise<SlotState[]> {
-    const run = () => this.#switchTo(name, options);
-    const outcome = this.#switches.then(run, run);
-    this.#switches = outcome.catch(() => {});
-    return outcome;
+    return this.#inTurn(() => this.#switchTo(name, options));
   }
 
   /** Frees the models of slots once their requests have ended; the next request loads them again. */
   unload(...slots: readonly SlotName[]): Promise<SlotState[]> {
-    const run = async () => {
+    return this.#inTurn(async () => {
       const places = slots.map((slot) => this.#slot(slot));
-      await this.#exclusively(places, async () => this.#release(places));
+      await this.#exchange.exclusively(places, () => this.#exchange.empty(places));
       return slots.map((slot) => this.state(slot));
-    };
-    const outcome = this.#switches.then(run, run);
-    this.#switches = outcome.catch(() => {});
-    return outcome;
+    });
+  }
+
+  /** Removes files while no model that needs them is in memory, and forgets the models that were loaded from them. */
+  without<T>(paths: readonly string[], remove: () => Promise<T>): Promise<T> {
+    return this.#inTurn(() => {
+      const places = [...this.#slots.values()].filter(
+        ({ known }) => known !== undefined && filesOf(known).some((path) => paths.includes(path)),
+      );
+      return this.#exchange.exclusively(places, async () => {
+        await this.#exchange.empty(places);
+        const removed = await remove();
+        for (const place of places) place.forget();
+        return removed;
+      });
+    });
   }
 
   state(slot: SlotName): SlotState {
     const place = this.#slot(slot);
-    const { known, error, loadedAt } = place;
-    const loaded = known !== undefined && this.#options.engine.residency(known.spec).loaded;
-    return {
-      slot,
-      status: place.status(loaded),
-      ...(known === undefined ? {} : { modelId: known.model.id, path: known.spec.path }),
-      ...(loaded && loadedAt !== undefined ? { loadedAt } : {}),
-      ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),
-      requests: place.requests,
-    };
+    const { known } = place;
+    return place.state(known !== undefined && this.#options.engine.residency(known.spec).loaded);
   }
 
   states(): SlotState[] {
@@ -176,94 +147,84 @@ export class ActiveModels {
     await this.#switches;
   }
 
+  /** Goes in once the model that a slot should use is the one in its place. The caller leaves. */
+  async #enter(place: Slot, signal: AbortSignal | undefined): Promise<ResolvedLoad> {
+    for (let attempt = 1; ; attempt += 1) {
+      await place.enter(signal);
+      try {
+        const wanted = await this.current(place.name);
+        const { known } = place;
+        if (known === undefined) {
+          await this.#options.admit?.(place.name, wanted);
+          return take(place, wanted);
+        }
+        // The model before it answers on: it is too busy to be exchanged, or what should follow cannot.
+        if (wanted === known || wanted === place.declined || attempt > FOLLOWING) return take(place, known);
+      } catch (error) {
+        place.leave();
+        throw error;
+      }
+      place.leave();
+      await unlessAborted(this.#follow(place), signal);
+    }
+  }
+
+  /** Exchanges what is in memory for what should be, in every slot that should now use the same as this one. */
+  #follow(place: Slot): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#closed) throw closedError("local-inference service");
+      const wish = this.#wish(place);
+      if (wish === undefined) return;
+      const wanted = await this.#resolutions.of(wish.name, wish.how);
+      const places = await this.#outdatedBy(wanted);
+      if (places.length === 0) return;
+      try {
+        await this.#bring(wish, wanted, places);
+      } catch (cause) {
+        const error = fromNative(cause);
+        for (const one of places) one.error = error;
+        log("error", `${wanted.model.id} was chosen and cannot be used; the model before it answers on.`, {
+          error: error.message,
+        });
+        if (error.code !== "BUSY") for (const one of places) one.declined = wanted;
+      }
+    });
+  }
+
+  async #outdatedBy(wanted: ResolvedLoad): Promise<Slot[]> {
+    const outdated = [...this.#slots.values()].filter(
+      ({ known, declined }) => known !== undefined && known !== wanted && declined !== wanted,
+    );
+    const now = await Promise.all(outdated.map(({ name }) => this.current(name).catch(() => undefined)));
+    return outdated.filter((_, index) => now[index] === wanted);
+  }
+
   async #switchTo(name: string, { slots, overrides }: SwitchOptions): Promise<SlotState[]> {
     if (this.#closed) throw closedError("local-inference service");
-    const how = { purpose: purposeOf(slots), overrides: parseOverrides(overrides) };
-    const first = await this.#options.resolve(name, how);
+    const parsed = parseOverrides(overrides);
+    const first = await this.#resolutions.of(name, { purpose: purposeOf(slots), overrides: parsed });
     const places = slotsFor(first, slots).map((slot) => this.#slot(slot));
-    const next = await this.#admit(name, how, first, places);
-    await this.#exclusively(places, () => this.#exchange(next, places));
+    const purpose = "embedder" in first.spec ? "embedding" : "text";
+    const wish: Wish = { name, how: { purpose, overrides: parsed } };
+    await this.#bring(wish, first, places);
+    for (const place of places) place.choice = { ...wish, named: this.#options.nameOf(place.name) };
     return places.map((place) => this.state(place.name));
   }
 
-  /** The load as it will be once the old models have left. */
-  async #admit(name: string, how: ResolveOptions, first: ResolvedLoad, places: readonly Slot[]) {
-    const freed = this.#loaded(this.#leaving(places), { alone: true });
-    const freedBytes = freed.reduce((sum, { fit }) => sum + fit.numbers.neededBytes, 0);
-    const resolved = freedBytes === 0 ? first : await this.#options.resolve(name, { ...how, freedBytes });
-    const { numbers } = resolved.fit;
-    const asked = resolved.fields.contextSize.value !== "auto";
-    if (asked ? numbers.fits : numbers.largestContext > 0) return resolved;
-    throw new ModelDoesNotFitError(resolved, await this.#options.fittingVariant?.(resolved));
-  }
-
-  async #exchange(next: ResolvedLoad, places: readonly Slot[]): Promise<void> {
-    const before = places.map((place) => ({ place, chosen: place.chosen, known: place.known }));
-    const old = this.#loaded(this.#leaving(places));
-    await this.#release(places);
-    for (const place of places) place.chosen = place.known = next;
-    try {
-      await loadAndVerify(this.#options.engine, next.spec);
-      for (const place of places) {
-        place.loadedAt = Date.now();
-        place.error = undefined;
-      }
-      warn(next);
-    } catch (cause) {
-      const error = fromNative(cause);
-      await this.#options.engine.release(next.spec);
-      for (const { place, chosen, known } of before) Object.assign(place, { chosen, known, error });
-      if (!this.#closed) await this.#restore(old);
-      throw error;
+  /** Admits a model and puts it into slots. @throws LocalInferenceError with everything as it was. */
+  async #bring({ name, how }: Wish, first: ResolvedLoad, places: readonly Slot[]): Promise<void> {
+    for (const place of places) await this.#options.admit?.(place.name, first);
+    // The load as it will be once the old models have left.
+    const freedBytes = this.#exchange.bytesFreedBy(places);
+    const next = freedBytes === 0 ? first : await this.#resolutions.anew(name, { ...how, freedBytes });
+    const { numbers } = next.fit;
+    const asked = next.fields.contextSize.value !== "auto";
+    if (asked ? !numbers.fits : numbers.largestContext === 0) {
+      throw new ModelDoesNotFitError(next, await this.#options.fittingVariant?.(next));
     }
-  }
-
-  /** Loads what was in memory before a failed switch. */
-  async #restore(old: readonly ResolvedLoad[]): Promise<void> {
-    for (const { spec, model } of old) {
-      try {
-        await loadAndVerify(this.#options.engine, spec);
-      } catch (error) {
-        log("error", `The model before it, ${model.id}, could not be loaded again.`, {
-          error: fromNative(error).message,
-        });
-      }
-    }
-  }
-
-  /** Closes the doors, waits for the rooms to be empty, works, and opens the doors whatever happened. */
-  async #exclusively(places: readonly Slot[], work: () => Promise<void>): Promise<void> {
-    for (const place of places) place.close();
-    try {
-      await Promise.all(places.map((place) => place.drained(this.#options.drainMs ?? 120_000)));
-      for (const place of places) place.switching = true;
-      await work();
-    } finally {
-      for (const place of places) {
-        place.switching = false;
-        place.open();
-      }
-    }
-  }
-
-  async #release(places: readonly Slot[]): Promise<void> {
-    await Promise.all(this.#leaving(places).map(({ spec }) => this.#options.engine.release(spec)));
-  }
-
-  /** Models that only these slots use. */
-  #leaving(places: readonly Slot[]): ResolvedLoad[] {
-    const staying = [...this.#slots.values()].filter((slot) => !places.includes(slot));
-    const kept = new Set(staying.flatMap(({ known }) => (known === undefined ? [] : [keyOf(known)])));
-    const known = places.flatMap((place) => (place.known === undefined ? [] : [place.known]));
-    const leaving = new Map(known.map((resolved) => [keyOf(resolved), resolved]));
-    return [...leaving.values()].filter((resolved) => !kept.has(keyOf(resolved)));
-  }
-
-  #loaded(models: readonly ResolvedLoad[], { alone = false } = {}): ResolvedLoad[] {
-    return models.filter(({ spec }) => {
-      const { loaded, shared } = this.#options.engine.residency(spec);
-      return loaded && !(alone && shared);
-    });
+    await this.#exchange.exclusively(places, () => this.#exchange.put(next, places, () => this.#closed));
+    await this.#resolutions.keep(name, how, next);
+    warn(next);
   }
 
   /** Notes when the model came into memory. */
@@ -278,6 +239,17 @@ export class ActiveModels {
     return result;
   }
 
+  /** One change of models after the other. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const outcome = this.#switches.then(work, work);
+    this.#switches = outcome.catch(() => {});
+    return outcome;
+  }
+
+  #wish(place: Slot): Wish | undefined {
+    return wishOf(place, this.#options.nameOf(place.name));
+  }
+
   #slot(name: SlotName): Slot {
     const slot = this.#slots.get(name);
     if (slot === undefined) throw new LocalInferenceError("INVALID_INPUT", `There is no slot ${name}.`);
@@ -285,11 +257,25 @@ export class ActiveModels {
   }
 }
 
-function warn({ warnings }: ResolvedLoad): void {
-  for (const text of warnings) log("warn", text);
+/** Exchanges that one request waits for: after them it is answered by the model that is there. */
+const FOLLOWING = 2;
+
+function take(place: Slot, load: ResolvedLoad): ResolvedLoad {
+  if (place.known !== load) warn(load);
+  place.known = load;
+  return load;
 }
 
-/** Weights that are the same and loaded in the same way. */
-function keyOf({ spec }: ResolvedLoad): string {
-  return JSON.stringify([spec.path, Object.entries(spec.load ?? {}).sort()]);
+function filesOf({ spec, fields }: ResolvedLoad): string[] {
+  const drafter = fields.mtp?.value.drafterFile;
+  return drafter === undefined ? [spec.path] : [spec.path, drafter];
+}
+
+const warned = new WeakSet<ResolvedLoad>();
+
+/** Small and large may use the same load: its warnings are said once. */
+function warn(load: ResolvedLoad): void {
+  if (warned.has(load)) return;
+  warned.add(load);
+  for (const text of load.warnings) log("warn", text);
 }

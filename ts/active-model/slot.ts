@@ -1,6 +1,7 @@
 import { type Deferred, deferred } from "../engine/deferred.js";
 import { abortError, LocalInferenceError, throwIfAborted } from "../errors.js";
 import type { ResolvedLoad } from "./resolve-load.js";
+import type { Wish } from "./wish.js";
 
 /** What a model is used for. */
 export const SLOTS = ["small", "large", "embedding"] as const;
@@ -9,13 +10,34 @@ export type SlotName = (typeof SLOTS)[number];
 /** `idle`: not in memory. `error`: the last attempt failed and no model could be put back. */
 export type SlotStatus = "idle" | "loading" | "ready" | "error";
 
+export interface SlotState {
+  readonly slot: SlotName;
+  readonly status: SlotStatus;
+  readonly modelId?: string;
+  readonly path?: string;
+  /** Milliseconds since 1970. */
+  readonly loadedAt?: number;
+  /** Why the last switch failed, also when the model before it is back. */
+  readonly error?: { readonly code: string; readonly message: string };
+  /** Requests that use the model now. */
+  readonly requests: number;
+}
+
+/** A model that a switch chose. */
+export interface Choice extends Wish {
+  /** What the settings or the remembered choice named at that time: another name since then is a newer choice. */
+  named: string | undefined;
+}
+
 /** One use of a model: who uses it now, and the door that is closed while it is exchanged. */
 export class Slot {
   readonly name: SlotName;
-  /** The model that a switch put here; it goes before the settings. */
-  chosen: ResolvedLoad | undefined;
-  /** The model that was used last. */
+  /** What a switch put here; it goes before the settings. */
+  choice: Choice | undefined;
+  /** The model that is used: in memory, or loaded again by the next request. */
   known: ResolvedLoad | undefined;
+  /** What should be used and could not be; `known` stays until something else should. */
+  declined: ResolvedLoad | undefined;
   switching = false;
   loadedAt: number | undefined;
   error: LocalInferenceError | undefined;
@@ -27,15 +49,27 @@ export class Slot {
     this.name = name;
   }
 
+  /** Forgets the model, whose files are gone, and a switch that chose it. */
+  forget(): void {
+    this.choice = this.known = this.declined = this.error = this.loadedAt = undefined;
+  }
+
   /** Requests that use the model now. */
   get requests(): number {
     return this.#inside;
   }
 
-  status(loaded: boolean): SlotStatus {
-    if (this.switching || (this.#inside > 0 && !loaded)) return "loading";
-    if (loaded) return "ready";
-    return this.error === undefined ? "idle" : "error";
+  /** @param loaded Whether the model is in memory. */
+  state(loaded: boolean): SlotState {
+    const { name: slot, known, error, loadedAt, requests } = this;
+    return {
+      slot,
+      status: this.#status(loaded),
+      ...(known === undefined ? {} : { modelId: known.model.id, path: known.spec.path }),
+      ...(loaded && loadedAt !== undefined ? { loadedAt } : {}),
+      ...(error === undefined ? {} : { error: { code: error.code, message: error.message } }),
+      requests,
+    };
   }
 
   /** Waits for an open door and goes in; the caller calls `leave` once. */
@@ -82,9 +116,16 @@ export class Slot {
       this.#empty = undefined;
     }
   }
+
+  #status(loaded: boolean): SlotStatus {
+    if (this.switching || (this.#inside > 0 && !loaded)) return "loading";
+    if (loaded) return "ready";
+    return this.error === undefined ? "idle" : "error";
+  }
 }
 
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** Waits for something; the signal ends the waiting only. */
+export async function unlessAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return promise;
   let stop: () => void = () => {};
   const aborted = new Promise<never>((_, reject) => {

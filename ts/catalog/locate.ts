@@ -116,15 +116,22 @@ async function companionsOf(path: string, entry: CatalogEntry): Promise<Located[
     const companion = entry.companions[role];
     if (companion === undefined) continue;
     const names = [companion.file, ...(companion.formerFile === undefined ? [] : [companion.formerFile])];
-    const places = names.flatMap((name) => [
-      join(dirname(dirname(path)), name),
-      join(dirname(path), basename(name)),
-    ]);
-    for (const place of places) {
+    for (const place of names.flatMap((name) => companionPlaces(path, name))) {
       if (found[role] === undefined && (await isFile(place))) found[role] = await realpath(place);
     }
   }
   return found;
+}
+
+function companionPlaces(path: string, name: string): string[] {
+  return [join(dirname(dirname(path)), name), join(dirname(path), basename(name))];
+}
+
+/** The files of a located model and the folders where more of them may appear: what else it follows from. */
+export function tracesOf({ path, entry, companions }: Located): string[] {
+  const names = Object.values(entry?.companions ?? {}).map(({ file }) => file);
+  const folders = names.flatMap((name) => companionPlaces(path, name)).map((place) => dirname(place));
+  return [path, ...Object.values(companions), ...new Set(folders)];
 }
 
 async function folderOf(setting: string, modelsDir: string): Promise<string | undefined> {

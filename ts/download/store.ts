@@ -70,6 +70,11 @@ export class ModelStore {
     this.#registry = new Registry(options.modelsDir, options.warn);
   }
 
+  /** The file that changes with every model that is fetched or removed, by whatever process. */
+  get registryPath(): string {
+    return this.#registry.path;
+  }
+
   /** Downloaded models, those put into the models folder by hand, and those of other programs, in this order. */
   async installed(): Promise<InstalledModel[]> {
     const registered = await this.#registry.list();

@@ -3,7 +3,7 @@ import type { IAgentRuntime } from "@elizaos/core";
 import { agentOf } from "../agent.js";
 import type { EmbeddingSpec } from "../engine/engine.js";
 import { invalidInput, LocalInferenceError, towardsEliza } from "../errors.js";
-import { padded, vectorShape } from "./dimensions.js";
+import { padded } from "./dimensions.js";
 import { signalOf } from "./signal.js";
 import { emitModelUsed } from "./usage.js";
 
@@ -37,8 +37,7 @@ export const embeddingHandlers: Readonly<Record<string, Handler<unknown>>> = {
 async function probe(runtime: IAgentRuntime): Promise<number[]> {
   const agent = agentOf(runtime);
   const header = await agent.header(await agent.modelPath("embedding"));
-  const { stored } = vectorShape(header.embeddingLength, agent.config.embeddingDimensions);
-  return new Array<number>(stored).fill(0);
+  return new Array<number>(agent.vectors.answer(header.embeddingLength)).fill(0);
 }
 
 async function embedTexts(
@@ -53,7 +52,7 @@ async function embedTexts(
   const signal = signalOf(params);
   const work = async (spec: EmbeddingSpec) => {
     const header = await agent.header(spec.path);
-    const shape = vectorShape(header.embeddingLength, config.embeddingDimensions);
+    const shape = agent.vectors.shapeOf(basename(spec.path), header.embeddingLength);
     const result = await engine.embed(spec, texts, {
       truncate: config.embeddingTruncate,
       signal,
@@ -62,6 +61,7 @@ async function embedTexts(
     return { value: { ...result, ...shape, model: basename(spec.path) } };
   };
   const { vectors, tokens, kept, stored, model } = await agent.active.use("embedding", work, signal);
+  agent.vectors.madeBy(model);
   emitModelUsed(runtime, { type, model, prompt: texts[0] ?? "", tokens: { prompt: tokens, completion: 0 } });
   return vectors.map((vector) => {
     if (vector.length === kept) return padded(vector, stored);

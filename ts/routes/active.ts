@@ -1,8 +1,10 @@
 import { z } from "zod";
-import { SLOTS } from "../active-model/slot.js";
+import { SLOTS, type SlotState } from "../active-model/slot.js";
 import type { Agent } from "../agent.js";
 import { readSelection, writeSelection } from "../download/selection.js";
-import { changing, reading } from "./http.js";
+import { offerEmbeddingsLate } from "../handlers/offer-embeddings.js";
+import { present } from "../present.js";
+import { type Answer, changing, type RouteContext, reading } from "./http.js";
 
 const slots = z.array(z.enum(SLOTS)).min(1).max(SLOTS.length);
 
@@ -23,26 +25,23 @@ export const activeRoutes = [
   reading("/active", async ({ agent }) => {
     return { body: { slots: agent.active.states(), chosen: readSelection(agent.config.modelsDir) } };
   }),
-  changing("POST", "/active", choice, async ({ agent }, { model, slots: wanted, overrides, remember }) => {
-    const states = await agent.active.switchTo(model, {
-      overrides,
-      ...(wanted === undefined ? {} : { slots: wanted }),
-    });
-    if (remember)
-      await rememberChoice(
-        agent,
-        model,
-        states.map(({ slot }) => slot),
-      );
-    return { body: { slots: states } };
-  }),
+  changing("POST", "/active", choice, switchActive),
   changing("DELETE", "/active", part, async ({ agent }, { slot }) => {
     const states = await agent.active.unload(...(slot === undefined ? SLOTS : [slot]));
     return { body: { slots: states } };
   }),
 ];
 
-async function rememberChoice({ config }: Agent, model: string, names: readonly (typeof SLOTS)[number][]) {
-  const chosen = Object.fromEntries(names.map((slot) => [slot, model]));
+async function switchActive(context: RouteContext, wanted: z.infer<typeof choice>): Promise<Answer> {
+  const { agent, runtime } = context;
+  const { model, slots: named, overrides, remember } = wanted;
+  const states = await agent.active.switchTo(model, present({ overrides, slots: named }));
+  await offerEmbeddingsLate(runtime, true);
+  if (remember) await rememberChoice(agent, model, states);
+  return { body: { slots: states } };
+}
+
+async function rememberChoice({ config }: Agent, model: string, states: readonly SlotState[]): Promise<void> {
+  const chosen = Object.fromEntries(states.map(({ slot }) => [slot, model]));
   await writeSelection(config.modelsDir, { ...readSelection(config.modelsDir), ...chosen });
 }

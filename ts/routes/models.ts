@@ -21,7 +21,7 @@ export const modelRoutes = [
   }),
   changing("DELETE", "/installed", named, async (context, { id }) => {
     const model = await requireInstalled(context, id);
-    const { files, bytes } = await context.agent.store.remove(model);
+    const { files, bytes } = await context.agent.remove(model);
     return { body: { removed: model.id, files, freedBytes: bytes } };
   }),
   changing("POST", "/installed/verify", named, async (context, { id }) => {

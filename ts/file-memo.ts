@@ -1,0 +1,81 @@
+import { stat } from "node:fs/promises";
+
+/** A text that changes when one of these files or folders is written, replaced, removed or made. */
+export async function stampOf(paths: readonly string[]): Promise<string> {
+  const stamps = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ dev, ino, size, ctimeMs }) => `${dev}:${ino}:${size}:${ctimeMs}`,
+        () => "none",
+      ),
+    ),
+  );
+  return stamps.join(" ");
+}
+
+/** Calls of the same turn of the event loop share an answer, so that requests that come together stay together. */
+export class OncePerTurn<T> {
+  readonly #asked = new Map<string, Promise<T>>();
+
+  of(key: string, ask: () => Promise<T>): Promise<T> {
+    const asked = this.#asked.get(key);
+    if (asked !== undefined) return asked;
+    const answer = ask();
+    this.#asked.set(key, answer);
+    setImmediate(() => this.#asked.delete(key));
+    return answer;
+  }
+}
+
+/** How a value is made, and the files that it was made of. */
+export interface Recipe<T> {
+  /** Known before the value is made. */
+  readonly from: readonly string[];
+  readonly make: () => Promise<T>;
+  /** Known only from the value. */
+  readonly andFrom?: (value: T) => readonly string[];
+}
+
+interface Kept<T> {
+  readonly value: Promise<T>;
+  /** Whether the files are as they were. */
+  readonly holds: () => Promise<boolean>;
+}
+
+/**
+ * Remembers what was made of files for as long as they stay as they are, whoever changes them. A failure is not
+ * remembered: a file that is missing now may be there for the next request.
+ */
+export class FileMemo<T> {
+  readonly #kept = new Map<string, Kept<T>>();
+  readonly #asked = new OncePerTurn<T>();
+
+  get(key: string, recipe: Recipe<T>): Promise<T> {
+    return this.#asked.of(key, () => this.#get(key, recipe));
+  }
+
+  async #get(key: string, recipe: Recipe<T>): Promise<T> {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined && (await kept.holds())) return kept.value;
+    // Another call may have found the same and been faster.
+    const now = this.#kept.get(key);
+    return now === undefined || now === kept ? this.#make(key, recipe) : now.value;
+  }
+
+  #make(key: string, { from, make, andFrom = () => [] }: Recipe<T>): Promise<T> {
+    // Before the value is made: what changes meanwhile must count as changed.
+    const before = stampOf(from);
+    const value = before.then(make);
+    const after = value.then(async (made) => {
+      const more = andFrom(made);
+      return { more, stamp: await stampOf(more) };
+    });
+    const holds = async () => {
+      const { more, stamp } = await after;
+      return (await stampOf(from)) === (await before) && (await stampOf(more)) === stamp;
+    };
+    this.#kept.set(key, { value, holds });
+    after.catch(() => this.#kept.delete(key));
+    return value;
+  }
+}

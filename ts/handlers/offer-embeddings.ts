@@ -1,0 +1,52 @@
+import type { IAgentRuntime } from "@elizaos/core";
+import { agentOf } from "../agent.js";
+import { fromNative } from "../errors.js";
+import { stampOf } from "../file-memo.js";
+import { log } from "../log.js";
+import { PLUGIN_NAME, PRIORITY } from "../names.js";
+import { embeddingHandlers } from "./embedding.js";
+
+type Handler = Parameters<IAgentRuntime["registerModel"]>[1];
+
+const TYPE = "TEXT_EMBEDDING";
+const offered = new WeakSet<object>();
+/** The model that could not be offered and the models there were, so that it is not tried with every request. */
+const refused = new WeakMap<object, string>();
+
+/**
+ * Registers the embedding handlers, if a model is configured: an agent that is starting asks whichever embedding
+ * handler there is for its dimensions and does not start when that fails.
+ */
+export function offerEmbeddings(runtime: IAgentRuntime): void {
+  const agent = agentOf(runtime);
+  agent.vectors.whenTaken(() => !offered.has(runtime) && runtime.getModel(TYPE) !== undefined);
+  if (!agent.isConfigured("embedding") || offered.has(runtime)) return;
+  offered.add(runtime);
+  for (const [type, handler] of Object.entries(embeddingHandlers)) {
+    runtime.registerModel(type, handler as Handler, PLUGIN_NAME, PRIORITY);
+  }
+}
+
+/**
+ * Does so for an agent that runs already, when an embedding model has been chosen meanwhile. What cannot be offered is
+ * logged, and tried again when there are other models or `again` asks for it.
+ */
+export async function offerEmbeddingsLate(runtime: IAgentRuntime, again = false): Promise<void> {
+  if (offered.has(runtime)) return;
+  const agent = agentOf(runtime);
+  const name = agent.active.nameOf("embedding");
+  if (name === undefined) return;
+  const state = `${name} ${await stampOf([agent.store.registryPath, agent.config.modelsDir])}`;
+  if (!again && refused.get(runtime) === state) return;
+  refused.set(runtime, state);
+  try {
+    const header = await agent.header(await agent.modelPath("embedding"));
+    agent.vectors.admit(name, header.embeddingLength);
+    offerEmbeddings(runtime);
+    // As at the start of an agent that has an embedding handler.
+    await runtime.ensureEmbeddingDimension(agent.vectors.answer(header.embeddingLength));
+    log("info", `${name} makes this agent's embeddings from now on.`);
+  } catch (error) {
+    log("warn", `The embedding model ${name} cannot be used.`, { error: fromNative(error).message });
+  }
+}
