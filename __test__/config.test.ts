@@ -39,6 +39,12 @@ describe("defaults", () => {
       routesRemote: false,
       embeddingTruncate: "head",
       replyTemplates: "auto",
+      lanes: {},
+      queueTimeoutMs: 0,
+      contextFull: "error",
+      conversationsMiB: 2048,
+      conversationsHours: 168,
+      conversationsOnBattery: false,
       preload: false,
       mtpDisabled: false,
       preferAccurateKv: false,
@@ -68,6 +74,15 @@ describe("defaults", () => {
 });
 
 describe("values", () => {
+  it("lanes are read by model type", () => {
+    expect(read({ LOCAL_LANES: "TEXT_SMALL=background, OBJECT_LARGE = interactive" }).lanes).toEqual({
+      TEXT_SMALL: "background",
+      OBJECT_LARGE: "interactive",
+    });
+    for (const wrong of ["TEXT_SMALL=urgent", "TEXT_SMALL", "a=b=normal"])
+      expect(() => read({ LOCAL_LANES: wrong })).toThrow(/LOCAL_LANES.*model type and a lane/);
+  });
+
   it("are turned into what the engine takes", () => {
     const config = read({
       LOCAL_KV_TYPE: "Q8_0",

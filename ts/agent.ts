@@ -7,6 +7,7 @@ import { catalog } from "./catalog/load.js";
 import { type Located, locateModel, tracesOf } from "./catalog/locate.js";
 import { chooseVariant } from "./catalog/variants.js";
 import { type Config, readConfig, type SettingsSource } from "./config.js";
+import { withSharing } from "./context-sharing.js";
 import { openStore } from "./download/from-config.js";
 import { Jobs } from "./download/jobs.js";
 import type { InstalledModel } from "./download/registry.js";
@@ -138,14 +139,17 @@ export class Agent {
     ]);
     const { drafter, vision } = companions;
     return callNative(() =>
-      resolveLoad({
-        model: factsOfHeader(header, shape, entry),
-        files: { path, drafter, vision },
-        machine,
-        settings: this.config,
-        assess: addon.assessFit,
-        ...how,
-      }),
+      withSharing(
+        resolveLoad({
+          model: factsOfHeader(header, shape, entry),
+          files: { path, drafter, vision },
+          machine,
+          settings: this.config,
+          assess: addon.assessFit,
+          ...how,
+        }),
+        this.config,
+      ),
     );
   }
 

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { Lane } from "./engine/types.js";
 import { invalidInput } from "./errors.js";
 import { modelReference } from "./models-dir.js";
 import { present } from "./present.js";
@@ -31,6 +32,20 @@ export interface Config {
   readonly enableThinking?: boolean;
   /** How far the reply templates of elizaOS bind an answer. */
   readonly replyTemplates: SettingValue<"LOCAL_REPLY_TEMPLATES">;
+  /** Lanes of model types, where the settings name one. */
+  readonly lanes: Readonly<Record<string, Lane>>;
+  /** Requests that may wait in one lane; undefined: the engine's limit. */
+  readonly queueLimit?: number;
+  /** Milliseconds; 0: no limit. */
+  readonly queueTimeoutMs: number;
+  readonly contextFull: SettingValue<"LOCAL_CONTEXT_FULL">;
+  /** undefined: by the free memory. */
+  readonly prefixCacheMiB?: number;
+  /** Absolute directory for the state of conversations; undefined: none is stored. */
+  readonly conversationsDir?: string;
+  readonly conversationsMiB: number;
+  readonly conversationsHours: number;
+  readonly conversationsOnBattery: boolean;
   readonly preload: boolean;
   /** Run without drafters. */
   readonly mtpDisabled: boolean;
@@ -87,6 +102,7 @@ function assemble(value: Reader): Config {
   const small = value("LOCAL_SMALL_MODEL");
   const large = value("LOCAL_LARGE_MODEL");
   const kvType = value("LOCAL_KV_TYPE");
+  const conversations = value("LOCAL_CONVERSATIONS_DIR");
   const headroom = value("ELIZA_LOCAL_RAM_HEADROOM_MB");
   return present({
     modelsDir,
@@ -101,6 +117,15 @@ function assemble(value: Reader): Config {
     threads: value("LOCAL_THREADS"),
     enableThinking: value("LOCAL_ENABLE_THINKING"),
     replyTemplates: value("LOCAL_REPLY_TEMPLATES") ?? "auto",
+    lanes: value("LOCAL_LANES") ?? {},
+    queueLimit: value("LOCAL_QUEUE_LIMIT"),
+    queueTimeoutMs: value("LOCAL_QUEUE_TIMEOUT_MS") ?? 0,
+    contextFull: value("LOCAL_CONTEXT_FULL") ?? "error",
+    prefixCacheMiB: value("LOCAL_PREFIX_CACHE_MB"),
+    conversationsDir: conversations === undefined ? undefined : directory(conversations),
+    conversationsMiB: value("LOCAL_CONVERSATIONS_MB") ?? 2048,
+    conversationsHours: value("LOCAL_CONVERSATIONS_HOURS") ?? 168,
+    conversationsOnBattery: value("LOCAL_CONVERSATIONS_ON_BATTERY") ?? false,
     preload: value("LOCAL_PRELOAD") ?? false,
     mtpDisabled: value("ELIZA_MTP_DISABLE") ?? false,
     preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM") ?? false,

@@ -1,5 +1,7 @@
 import { type IAgentRuntime, Service } from "@elizaos/core";
-import { type Agent, agentOf, closeAgent, openAgent } from "./agent.js";
+import { type Agent, agentOf, closeAgent, type ModelRole, openAgent } from "./agent.js";
+import type { PrewarmRequest } from "./engine/prewarm.js";
+import type { Usage } from "./engine/types.js";
 import { log } from "./log.js";
 import { PLUGIN_NAME } from "./names.js";
 
@@ -15,6 +17,16 @@ export class LocalInferenceService extends Service {
     return new LocalInferenceService(runtime);
   }
 
+  /**
+   * Evaluates what later prompts of a text model begin with and keeps it, so that they start from there.
+   *
+   * @param beginning A system message and what follows it in every prompt; the tools that these offer.
+   * @throws LocalInferenceError what loading and generating throw; `UNSUPPORTED` without a prefix cache.
+   */
+  prewarm(role: "small" | "large", beginning: Beginning): Promise<Usage> {
+    return prewarm(agentOf(this.runtime), role, beginning);
+  }
+
   /** core calls it for an agent that is stopped as a whole. */
   static override async stop(runtime: IAgentRuntime): Promise<void> {
     await closeAgent(runtime);
@@ -26,23 +38,42 @@ export class LocalInferenceService extends Service {
   }
 }
 
+/** What a text model starts from in later requests. */
+type Beginning = Pick<PrewarmRequest, "messages" | "tools" | "enableThinking">;
+
 /** Loads the configured models in the background when the settings ask for it. */
 async function preload(runtime: IAgentRuntime): Promise<void> {
   try {
     const agent = agentOf(runtime);
     if (!agent.config.preload) return;
     for (const role of ["small", "large", "embedding"] as const) {
-      if (agent.isConfigured(role)) await load(agent, role);
+      if (agent.isConfigured(role)) await load(runtime, agent, role);
     }
   } catch (error) {
     log("warn", "A model could not be loaded ahead of its first use.", { error: messageOf(error) });
   }
 }
 
-async function load(agent: Agent, role: "small" | "large" | "embedding"): Promise<void> {
+async function load(runtime: IAgentRuntime, agent: Agent, role: ModelRole): Promise<void> {
   const started = performance.now();
   await agent.active.use(role, async (spec) => ({ value: await agent.engine.preload(spec) }));
+  const content = runtime.character?.system;
+  if (role !== "embedding" && content) await warm(agent, role, { messages: [{ role: "system", content }] });
   log("info", `The ${role} model is ready.`, { milliseconds: Math.round(performance.now() - started) });
+}
+
+/** A model without a prefix cache is ready all the same. */
+async function warm(agent: Agent, role: "small" | "large", beginning: Beginning): Promise<void> {
+  await prewarm(agent, role, beginning).catch((error: unknown) =>
+    log("info", "The system text was not evaluated ahead.", { error: messageOf(error) }),
+  );
+}
+
+async function prewarm(agent: Agent, role: "small" | "large", beginning: Beginning): Promise<Usage> {
+  const { enableThinking = false } = agent.config;
+  return agent.active.use(role, async (spec) => ({
+    value: await agent.engine.prewarm(spec, { enableThinking, ...beginning }),
+  }));
 }
 
 function messageOf(error: unknown): string {

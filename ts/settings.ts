@@ -1,4 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { LANES } from "./engine/types.js";
+import { autoOr, flag, integer, lanesByType, oneOf, text, webAddress } from "./setting-forms.js";
 
 /** One setting of the plugin: read from the agent first, from the environment second. */
 export interface Setting<T> {
@@ -28,53 +30,8 @@ export const KV_TYPES = [
 ] as const;
 export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
 export const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
+export const CONTEXT_FULL_POLICIES = ["error", "truncate", "shift"] as const;
 export const TRUNCATIONS = ["head", "tail", "error"] as const;
-
-const text = z.string().trim().min(1);
-
-function integer(least: number, most = Number.MAX_SAFE_INTEGER): z.ZodType<number, string> {
-  return z
-    .string()
-    .trim()
-    .regex(/^-?\d+$/, "must be a whole number")
-    .transform(Number)
-    .pipe(z.number().int().min(least).max(most));
-}
-
-/** `auto` reads as undefined: the engine decides. */
-function autoOr<T>(schema: z.ZodType<T, string>): z.ZodType<T | undefined, string> {
-  return z.union([
-    z
-      .string()
-      .trim()
-      .regex(/^auto$/i, "must be auto or a value in range")
-      .transform(() => undefined),
-    schema,
-  ]);
-}
-
-function oneOf<const T extends readonly [string, ...string[]]>(values: T): z.ZodType<T[number], string> {
-  return z.string().trim().toLowerCase().pipe(z.enum(values));
-}
-
-const webAddress: z.ZodType<string, string> = z
-  .string()
-  .trim()
-  .regex(
-    /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/i,
-    "must be an http or https address without user name and query",
-  );
-
-const flag: z.ZodType<boolean, string> = oneOf([
-  "true",
-  "false",
-  "1",
-  "0",
-  "yes",
-  "no",
-  "on",
-  "off",
-]).transform((word) => ["true", "1", "yes", "on"].includes(word));
 
 function setting<T>(
   type: Setting<T>["type"],
@@ -163,6 +120,60 @@ export const SETTINGS = {
     "boolean",
     flag,
     "Load the configured models in the background when the agent starts instead of on first use",
+    "false",
+  ),
+  LOCAL_LANES: setting(
+    "string",
+    lanesByType,
+    `Lanes of model types, such as TEXT_SMALL=background, OBJECT_LARGE=normal; the lanes are ${LANES.join(", ")}. ` +
+      "Default: interactive for streams and RESPONSE_HANDLER, normal for others",
+  ),
+  LOCAL_QUEUE_LIMIT: setting(
+    "number",
+    integer(1, 1_048_576),
+    "Requests that may wait for a model in one lane; more fail with QUEUE_FULL. Default: the engine's, 256",
+  ),
+  LOCAL_QUEUE_TIMEOUT_MS: setting(
+    "number",
+    integer(0, 86_400_000),
+    "Milliseconds that a request may wait for its start, up to a day; then it fails with QUEUE_TIMEOUT. 0: no limit",
+    "0",
+  ),
+  LOCAL_CONTEXT_FULL: setting(
+    "string",
+    oneOf(CONTEXT_FULL_POLICIES),
+    "When the context is full: error (CONTEXT_OVERFLOW), truncate (leave out the oldest messages), or shift (forget " +
+      "half of the conversation while answering; not for models with sliding windows or recurrent state)",
+    "error",
+  ),
+  LOCAL_PREFIX_CACHE_MB: setting(
+    "string",
+    autoOr(integer(0)),
+    "Mebibytes of memory for the beginnings of prompts, 0 or more, or auto: a sixteenth of the free memory, at most 1024",
+    "auto",
+  ),
+  LOCAL_CONVERSATIONS_DIR: setting(
+    "string",
+    text,
+    "Folder that keeps the state of conversations for the next start; anyone who can read it can read them. " +
+      "Unset: nothing is stored",
+  ),
+  LOCAL_CONVERSATIONS_MB: setting(
+    "number",
+    integer(1),
+    "Most mebibytes in LOCAL_CONVERSATIONS_DIR; the longest unused go first",
+    "2048",
+  ),
+  LOCAL_CONVERSATIONS_HOURS: setting(
+    "number",
+    integer(1, 87_600),
+    "Hours after which an unused conversation is removed from LOCAL_CONVERSATIONS_DIR, 1 to 87600",
+    "168",
+  ),
+  LOCAL_CONVERSATIONS_ON_BATTERY: setting(
+    "boolean",
+    flag,
+    "Store conversations also while the machine runs on its battery",
     "false",
   ),
   ELIZA_MTP_DISABLE: setting(

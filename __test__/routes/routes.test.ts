@@ -99,6 +99,12 @@ describe("reading", () => {
     expect(body).toMatchObject({
       activeRequests: 0,
       modelsInMemory: 1,
+      memory: {
+        entries: [{ label: "tiny.gguf", role: "text", state: "ready", bytes: expect.any(Number) }],
+        pressure: { level: expect.any(String), reason: expect.any(String) },
+        unloads: { room: expect.any(Number), pressure: expect.any(Number) },
+      },
+      contexts: [{ model: "tiny.gguf", started: 1, running: 0, contextSize: expect.any(Number) }],
       types: { TEXT_COMPLETION: { requests: 1, completionTokens: expect.any(Number) } },
     });
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { forwardLogs } from "../log.js";
-import type { ContextOptions, EmbedderOptions } from "../native.js";
+import type { ContextMetrics, ContextOptions, EmbedderOptions } from "../native.js";
 import { memoryArbiter } from "./arbiter/shared.js";
 import type { Lease, MemoryOwner, MemoryRequest } from "./arbiter/types.js";
 import type { LocalContext } from "./context.js";
@@ -16,15 +16,20 @@ import type { AnySpec, ModelSpec } from "./specs.js";
  */
 const COPY = randomUUID();
 
+/** Those of this copy that are loaded. */
+const loaded = new Set<Resident>();
+
 /** One set of weights in memory with the contexts and embedders opened from it, shared by every agent of the process. */
 export class Resident {
   readonly model: LocalModel;
   readonly #contexts = new Map<string, Promise<LocalContext>>();
   readonly #embedders = new Map<string, Promise<Embedder>>();
+  readonly #open: LocalContext[] = [];
   #cacheBytes = 0;
 
   private constructor(model: LocalModel) {
     this.model = model;
+    loaded.add(this);
   }
 
   static async load(spec: ModelSpec, signal: AbortSignal): Promise<Resident> {
@@ -44,6 +49,7 @@ export class Resident {
   context(options: ContextOptions): Promise<LocalContext> {
     return once(this.#contexts, options, async () => {
       const context = await memoryArbiter().withRoom(() => this.model.createContext(options));
+      this.#open.push(context);
       this.#cacheBytes += context.info.kvBytes;
       return context;
     });
@@ -56,11 +62,12 @@ export class Resident {
   }
 
   /** Contexts that are open. */
-  contexts(): Promise<LocalContext[]> {
-    return opened(this.#contexts);
+  get contexts(): readonly LocalContext[] {
+    return this.#open;
   }
 
   async close(): Promise<void> {
+    loaded.delete(this);
     await this.model.close();
     forwardLogs();
   }
@@ -95,6 +102,20 @@ export function residentCount(): number {
   return memoryArbiter().size;
 }
 
+/** What a context does and has done. */
+export interface ContextReport extends ContextMetrics {
+  /** File name of the model. */
+  readonly model: string;
+}
+
+/** The contexts in memory, by model. */
+export function contextReports(): ContextReport[] {
+  return [...loaded].flatMap(({ model, contexts }) => {
+    const name = basename(model.header.path);
+    return contexts.map((context) => ({ model: name, ...context.metrics() }));
+  });
+}
+
 function requestOf(spec: AnySpec): MemoryRequest<Resident> {
   let fixedBytes = 0;
   return {
@@ -124,11 +145,6 @@ function once<T>(made: Map<string, Promise<T>>, options: object, make: () => Pro
     made.set(key, value);
   }
   return value;
-}
-
-async function opened<T>(made: ReadonlyMap<string, Promise<T>>): Promise<T[]> {
-  const all = await Promise.allSettled(made.values());
-  return all.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
 function specKey(spec: ModelSpec): string {

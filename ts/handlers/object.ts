@@ -6,8 +6,9 @@ import { invalidInput, towardsEliza } from "../errors.js";
 import { objectSchema } from "../structured/object.js";
 import { schemaStructure } from "../structured/schema.js";
 import { unlessConfigured } from "./other-provider.js";
-import { conversationOf, optionsOf, promptOf, type TextParams } from "./params.js";
+import { conversationOf, optionsOf, promptText, type TextParams } from "./params.js";
 import { satisfying } from "./satisfying.js";
+import { sharingOf } from "./sharing.js";
 import { signalOf } from "./signal.js";
 import { emitModelUsed } from "./usage.js";
 
@@ -45,9 +46,10 @@ async function answer(
   const agent = agentOf(runtime);
   const schema = objectSchema(params);
   const structured = schemaStructure(schema);
-  const prompt = withSchema(promptOf(params), schema);
+  const prompt = withSchema(promptText(params), schema);
   const request = {
     ...optionsOf(params),
+    ...sharingOf(runtime, agent.config, type, params),
     messages: conversationOf({ ...params, prompt }, runtime.character?.system),
     constraint: structured.constraint,
     enableThinking: agent.config.enableThinking ?? false,

@@ -2,6 +2,7 @@ import { samplingOf } from "../engine/request.js";
 import type { ChatMessage, ChatTool, GenerateRequest } from "../engine/types.js";
 import { invalidInput, unavailable } from "../errors.js";
 import { present } from "../present.js";
+import { stableFirst } from "./segments.js";
 
 /**
  * The parameters of a text request: those of elizaOS 1.7 and the ones that 2.x adds. Values come from callers and from
@@ -30,7 +31,7 @@ export function conversationOf(params: TextParams, characterSystem: string | und
   const system = optionalString(params, "system");
   const messages = messagesOf(params);
   if (messages !== undefined) return withSystem(messages, system);
-  const user: ChatMessage = { role: "user", content: promptOf(params) };
+  const user: ChatMessage = { role: "user", content: promptText(params) };
   return withSystem([user], system ?? characterSystem);
 }
 
@@ -38,6 +39,11 @@ export function promptOf(params: TextParams): string {
   const { prompt } = params;
   if (typeof prompt !== "string") throw invalidInput("A text request needs a prompt or messages.");
   return prompt;
+}
+
+/** The prompt of a chat, with the parts in front that every prompt of its kind has. */
+export function promptText(params: TextParams): string {
+  return stableFirst(promptOf(params), params.promptSegments);
 }
 
 /** Everything but the conversation and the form of the answer: sampling, stop sequences, tools. */

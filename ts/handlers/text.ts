@@ -11,6 +11,7 @@ import type { Structured } from "../structured/structured.js";
 import { unlessConfigured } from "./other-provider.js";
 import { conversationOf, messagesOf, optionsOf, promptOf, type TextParams, wantsObject } from "./params.js";
 import { satisfying } from "./satisfying.js";
+import { sharingOf } from "./sharing.js";
 import { signalOf } from "./signal.js";
 import { type TextStream, textStream } from "./text-stream.js";
 import { callObject, type ToolCallObject } from "./tool-call-object.js";
@@ -115,7 +116,8 @@ function requestOf(
 ): GenerateRequest {
   const prefill = structured?.prefill ?? (typeof params.prefill === "string" ? params.prefill : undefined);
   const form = present({ constraint: structured?.constraint, prefill });
-  const options = { ...optionsOf(params), ...form };
+  const sharing = sharingOf(runtime, agent.config, textType.type, params);
+  const options = { ...optionsOf(params), ...sharing, ...form };
   if (textType.raw && messagesOf(params) === undefined) return { ...options, prompt: promptOf(params) };
   const messages = conversationOf(params, runtime.character?.system);
   const enableThinking = agent.config.enableThinking ?? textType.reasons ?? false;

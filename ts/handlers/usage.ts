@@ -1,5 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import type { FinishReason, Usage } from "../engine/types.js";
+import { log } from "../log.js";
 import { countRequest } from "../metrics.js";
 import { PLUGIN_NAME } from "../names.js";
 
@@ -12,6 +13,8 @@ export interface TokenUsage {
   completionTokens: number;
   totalTokens: number;
   cacheReadInputTokens: number;
+  /** Of this plugin: messages that were left out so that the conversation fits; absent when there are none. */
+  droppedMessages?: number;
 }
 
 export function tokenUsage(usage: Usage): TokenUsage {
@@ -20,6 +23,7 @@ export function tokenUsage(usage: Usage): TokenUsage {
     completionTokens: usage.completionTokens,
     totalTokens: usage.promptTokens + usage.completionTokens,
     cacheReadInputTokens: usage.cachedPromptTokens,
+    ...(usage.droppedMessages === undefined ? {} : { droppedMessages: usage.droppedMessages }),
   };
 }
 
@@ -46,6 +50,10 @@ export interface ModelUsed {
 export function emitModelUsed(runtime: IAgentRuntime, used: ModelUsed): void {
   const { prompt, completion } = used.tokens;
   countRequest(runtime, used.type, used.tokens, used.usage);
+  const { droppedMessages } = used.usage ?? {};
+  if (droppedMessages !== undefined) {
+    log("info", "The context was full: the oldest messages were left out.", { droppedMessages });
+  }
   const event = {
     runtime,
     source: PLUGIN_NAME,

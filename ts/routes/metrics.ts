@@ -1,5 +1,6 @@
 import { isOver } from "../download/jobs.js";
-import { residentCount } from "../engine/residents.js";
+import { memoryArbiter } from "../engine/arbiter/shared.js";
+import { contextReports, residentCount } from "../engine/residents.js";
 import { metricsOf } from "../metrics.js";
 import { reading } from "./http.js";
 
@@ -18,6 +19,8 @@ export const metricsRoutes = [
           arrayBufferBytes: arrayBuffers,
           uptimeSeconds: process.uptime(),
         },
+        memory: memoryArbiter().snapshot(),
+        contexts: contextReports(),
         types: metricsOf(runtime),
       },
     };

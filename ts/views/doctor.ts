@@ -6,6 +6,7 @@ import type { Capability } from "../capabilities.js";
 import type { Config } from "../config.js";
 import { freeBytes, sizeOf } from "../download/files.js";
 import type { Role } from "../download/selection.js";
+import { pressureNow } from "../engine/arbiter/shared.js";
 import { LocalInferenceError } from "../errors.js";
 import { type MachineView, machineView } from "./machine.js";
 import type { SettingLine } from "./settings.js";
@@ -53,6 +54,7 @@ export async function doctorReport(agent: Agent, settings: readonly SettingLine[
     return undefined;
   });
   if (machine !== undefined) findings.push(...machineFindings(machine));
+  findings.push(...(await memoryFindings()));
   const installed = await store.installed();
   const roles = await Promise.all(
     (["small", "large", "embedding"] as const).map((role) => roleReport(role, agent)),
@@ -106,6 +108,14 @@ function machineFindings({ backend, capabilities }: MachineView): Finding[] {
   });
   const idle = capabilities.filter(({ id, state }) => id.startsWith("gpu:") && state === "inactive");
   return [...failures, ...idle.map(({ reason }): Finding => ({ level: "note", message: `${reason}.` }))];
+}
+
+async function memoryFindings(): Promise<Finding[]> {
+  const { level, reason } = await pressureNow();
+  if (level === "none") return [];
+  const remedy =
+    "Close other programs, or use a smaller model: idle models are unloaded while memory is short.";
+  return [{ level: "warning", message: `Memory is short: ${reason}.`, remedy }];
 }
 
 function roleFindings(roles: readonly RoleReport[], installed: number): Finding[] {

@@ -1,7 +1,8 @@
 import { backendInfo, hardwareFacts } from "../../machine.js";
 import { MemoryArbiter } from "./arbiter.js";
 import { linuxSample } from "./linux.js";
-import type { MemoryFacts } from "./types.js";
+import { judge } from "./pressure.js";
+import type { MemoryFacts, Pressure } from "./types.js";
 import { PressureWatch } from "./watch.js";
 
 /** The number rises when the interface of the arbiter changes: copies of this package share one only if they agree. */
@@ -38,6 +39,11 @@ async function loadFacts(): Promise<MemoryFacts> {
 async function facts(): Promise<MemoryFacts> {
   const { memoryTotal, memoryAvailable } = await hardwareFacts();
   return { totalBytes: memoryTotal, availableBytes: memoryAvailable };
+}
+
+/** How hard memory is pressed at this moment, without counting what happened before. */
+export async function pressureNow(): Promise<Pressure> {
+  return judge(await sample(), {});
 }
 
 /** Stalls and group events are Linux's; elsewhere the free memory alone tells. */
