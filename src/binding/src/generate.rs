@@ -202,7 +202,6 @@ fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
       eta: float(input.mirostat_eta, defaults.mirostat.eta),
     },
     logit_bias: input.logit_bias.iter().flatten().map(bias).collect::<Result<_>>()?,
-    grammar: None,
   })
 }
 

@@ -14,8 +14,7 @@ pub use context::{
 pub use load::LoadOptions;
 pub use request::{ContextFull, Lane, MAX_CONVERSATION_BYTES, MAX_QUEUE_TIMEOUT, QueueOptions};
 pub use sampling::{
-  Dry, MAX_BIAS, MAX_BREAKER_BYTES, MAX_BREAKERS, MAX_GRAMMAR_BYTES, MAX_WINDOW, Mirostat, SamplingOptions,
-  Xtc,
+  Dry, MAX_BIAS, MAX_BREAKER_BYTES, MAX_BREAKERS, MAX_WINDOW, Mirostat, SamplingOptions, Xtc,
 };
 pub use speculation::{SpeculationOptions, Speculative};
 

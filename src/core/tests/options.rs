@@ -132,15 +132,6 @@ fn biases_are_for_tokens_of_the_vocabulary() {
 }
 
 #[test]
-fn a_grammar_is_neither_empty_nor_cut_by_nul() {
-  let with = |grammar: &str| sampling(|options| options.grammar = Some(grammar.into()));
-  assert_refused(with(""), &["grammar", "0"]);
-  assert_refused(with("root ::= \"\0\""), &["grammar", "NUL"]);
-  assert_refused(with(&"x".repeat((1 << 20) + 1)), &["grammar", "1048576", "1048577"]);
-  with("root ::= \"a\"").unwrap();
-}
-
-#[test]
 fn stops_and_tags_are_limited_in_number_and_length() {
   assert_refused(generate(|options| options.text.stops = vec!["x".into(); 65]), &["stops", "64", "65"]);
   let long = || "x".repeat(1_025);

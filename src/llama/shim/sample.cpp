@@ -41,9 +41,6 @@ common_params_sampling to_common(const li_sampling & in) {
   out.mirostat_tau = in.mirostat_tau;
   out.mirostat_eta = in.mirostat_eta;
   out.logit_bias.assign(in.logit_bias, in.logit_bias + in.logit_bias_count);
-  if (in.grammar != nullptr) {
-    out.grammar = common_grammar(COMMON_GRAMMAR_TYPE_USER, in.grammar);
-  }
   return out;
 }
 
@@ -52,7 +49,7 @@ bool is_plain_greedy(const llama_model * model, const li_sampling & in) {
   llama_vocab_get_suppress_tokens(llama_model_get_vocab(model), &suppressed);
   const bool penalties = in.repetition_penalty != 1.0f || in.frequency_penalty != 0.0f || in.presence_penalty != 0.0f;
   return in.temperature <= 0.0f && !penalties && in.dry_multiplier == 0.0f && in.xtc_probability == 0.0f &&
-         in.mirostat == 0 && in.logit_bias_count == 0 && in.grammar == nullptr && suppressed == 0;
+         in.mirostat == 0 && in.logit_bias_count == 0 && suppressed == 0;
 }
 
 // LLAMA_TOKEN_NULL when every logit is -inf or NaN.
@@ -68,8 +65,7 @@ llama_token most_likely(const float * logits, int32_t count) {
   return best;
 }
 
-// Whether the sampler chose among tokens: with every one of them ruled out it still names one, and the grammar aborts
-// the process when it is told of an end that it does not allow.
+// Whether the sampler chose among tokens: with every one of them ruled out it still names one.
 bool chose(common_sampler * sampler) {
   const llama_token_data_array * candidates = common_sampler_get_candidates(sampler, false);
   return candidates != nullptr && candidates->selected >= 0 && size_t(candidates->selected) < candidates->size &&
@@ -85,6 +81,29 @@ void rule_out(float * logits, int32_t count, const uint32_t * mask, size_t words
   }
 }
 
+// Rules the ends of an answer out while it lives. The same row may be asked once more without: where a grammar leaves
+// nothing but the end, it may come after all.
+class ended {
+public:
+  ended(float * logits, const std::vector<llama_token> & tokens) : logits(logits) {
+    for (const llama_token token : tokens) {
+      saved.emplace_back(token, logits[token]);
+      logits[token] = -INFINITY;
+    }
+  }
+  ~ended() {
+    for (const auto & [token, logit] : saved) {
+      logits[token] = logit;
+    }
+  }
+  ended(const ended &) = delete;
+  ended & operator=(const ended &) = delete;
+
+private:
+  float * logits;
+  std::vector<std::pair<llama_token, float>> saved;
+};
+
 // LLAMA_TOKEN_NULL when no token is left to choose.
 llama_token choose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, const uint32_t * mask,
                    size_t words) {
@@ -92,11 +111,7 @@ llama_token choose(li_sampler * sampler, llama_context * context, int32_t row, b
   if (logits == nullptr) {
     throw std::runtime_error("the position has no logits");
   }
-  if (ban_end) {
-    for (const llama_token token : sampler->ends) {
-      logits[token] = -INFINITY;
-    }
-  }
+  const ended ends(logits, ban_end ? sampler->ends : std::vector<llama_token>());
   if (mask != nullptr) {
     rule_out(logits, sampler->vocabulary, mask, words);
   }
@@ -111,7 +126,7 @@ llama_token choose(li_sampler * sampler, llama_context * context, int32_t row, b
 } // namespace
 
 li_sampler * li_sampler_new(const llama_model * model, const li_sampling * sampling, li_error * error) {
-  return li::guard<li_sampler *>(error, LI_BAD_GRAMMAR, nullptr, [&] {
+  return li::guard<li_sampler *>(error, LI_FAILED, nullptr, [&] {
     auto result = std::make_unique<li_sampler>();
     common_params_sampling params = to_common(*sampling);
     result->sampler.reset(common_sampler_init(model, params));
@@ -148,7 +163,7 @@ void li_sampler_history(li_sampler * sampler, const llama_token * tokens, size_t
 }
 
 llama_token li_sampler_sample(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, li_error * error) {
-  return li::guard<llama_token>(error, LI_BAD_GRAMMAR, LLAMA_TOKEN_NULL, [&] {
+  return li::guard<llama_token>(error, LI_FAILED, LLAMA_TOKEN_NULL, [&] {
     const llama_token token = choose(sampler, context, row, ban_end, nullptr, 0);
     if (token != LLAMA_TOKEN_NULL && !sampler->plain_greedy) {
       common_sampler_accept(sampler->sampler.get(), token, true);
@@ -159,7 +174,7 @@ llama_token li_sampler_sample(li_sampler * sampler, llama_context * context, int
 
 llama_token li_sampler_propose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, const uint32_t * mask,
                                size_t words, li_error * error) {
-  return li::guard<llama_token>(error, LI_BAD_GRAMMAR, LLAMA_TOKEN_NULL,
+  return li::guard<llama_token>(error, LI_FAILED, LLAMA_TOKEN_NULL,
                                 [&] { return choose(sampler, context, row, ban_end, mask, words); });
 }
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-enum li_status { LI_OK = 0, LI_FAILED = 1, LI_OUT_OF_MEMORY = 2, LI_BAD_TEMPLATE = 3, LI_BAD_GRAMMAR = 4, LI_BAD_INPUT = 5 };
+enum li_status { LI_OK = 0, LI_FAILED = 1, LI_OUT_OF_MEMORY = 2, LI_BAD_TEMPLATE = 3, LI_BAD_INPUT = 5 };
 
 struct li_error {
   int32_t status;
@@ -65,7 +65,6 @@ struct li_sampling {
   float mirostat_tau, mirostat_eta;
   const struct llama_logit_bias * logit_bias;
   size_t logit_bias_count;
-  const char * grammar; // GBNF, or null
 };
 struct li_sampler;
 struct li_sampler * li_sampler_new(const struct llama_model * model, const struct li_sampling * sampling, struct li_error * error);

@@ -187,6 +187,16 @@ pub fn has_gpu() -> bool {
   devices().iter().any(|device| device.kind == "gpu" || device.kind == "igpu")
 }
 
+/// Free bytes of devices that have memory of their own. What Metal and integrated devices report is the machine's memory,
+/// which is counted already.
+pub fn device_memory() -> u64 {
+  devices().iter().filter(|device| has_own_memory(device)).map(|device| device.memory_free).sum()
+}
+
+fn has_own_memory(device: &Device) -> bool {
+  device.kind == "gpu" && !device.backend.eq_ignore_ascii_case("metal") && !device.name.starts_with("MTL")
+}
+
 /// Version of the linked llama.cpp.
 pub fn llama_version() -> String {
   // SAFETY: a static C string.
@@ -204,4 +214,27 @@ pub(crate) fn c_path(path: &Path) -> Result<CString> {
     EngineError::new(ErrorCode::InvalidInput, format!("{} is not valid UTF-8", path.display()))
   })?;
   crate::ffi::c_string("the path", text)
+}
+
+#[cfg(test)]
+mod tests {
+  use super::*;
+
+  #[test]
+  fn shared_memory_is_not_counted_twice() {
+    let device = |kind, backend: &str, name: &str| Device {
+      name: name.to_owned(),
+      description: String::new(),
+      kind,
+      backend: backend.to_owned(),
+      memory_total: 2,
+      memory_free: 1,
+    };
+    assert!(has_own_memory(&device("gpu", "CUDA", "CUDA0")));
+    assert!(has_own_memory(&device("gpu", "Vulkan", "Vulkan0")));
+    assert!(!has_own_memory(&device("igpu", "Vulkan", "Vulkan0")));
+    assert!(!has_own_memory(&device("gpu", "MTL", "MTL0")));
+    assert!(!has_own_memory(&device("gpu", "Metal", "Metal")));
+    assert!(!has_own_memory(&device("cpu", "CPU", "CPU")));
+  }
 }

@@ -218,6 +218,7 @@ impl Context {
     // SAFETY: the closure is only reachable while this frame is alive: the cell is emptied before it returns.
     let interrupt: *const Interrupt<'static> = std::ptr::from_ref(&interrupt).cast();
     self.abort.interrupt.set(Some(interrupt));
+    log::forget();
     // SAFETY: the batch's arrays are alive and as long as it says.
     let outcome = unsafe { li_decode(self.pointer.as_ptr(), batch, &raw mut error) };
     self.abort.interrupt.set(None);

@@ -39,7 +39,6 @@ pub(crate) struct LiSampling {
   pub(crate) mirostat_eta: f32,
   pub(crate) logit_bias: *const llama_logit_bias,
   pub(crate) logit_bias_count: usize,
-  pub(crate) grammar: *const c_char,
 }
 
 #[repr(C)]
@@ -153,7 +152,6 @@ impl LiError {
       0 => return None,
       2 => ErrorCode::OutOfMemory,
       3 => ErrorCode::TemplateInvalid,
-      4 => ErrorCode::GrammarInvalid,
       5 => ErrorCode::InvalidInput,
       _ => ErrorCode::Internal,
     };

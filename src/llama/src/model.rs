@@ -185,8 +185,7 @@ fn model_params(header: &GgufHeader, options: &LoadOptions, progress: &Progress)
 fn check_memory(header: &GgufHeader, options: &LoadOptions) -> Result<()> {
   let facts = hardware::facts();
   let headroom = options.memory_headroom.unwrap_or_else(|| fit::default_headroom(facts.memory_total));
-  let gpu: u64 = backend::devices().iter().filter(|d| d.kind == "gpu").map(|d| d.memory_free).sum();
-  let available = facts.memory_available.saturating_add(gpu);
+  let available = facts.memory_available.saturating_add(backend::device_memory());
   if header.weight_bytes.saturating_add(headroom) <= available {
     return Ok(());
   }

@@ -15,7 +15,6 @@ use crate::ffi::{
   LiError, LiSampler, LiSampling, c_string, li_sampler_accept, li_sampler_free, li_sampler_history,
   li_sampler_new, li_sampler_propose, li_sampler_sample, li_sampler_seed,
 };
-use crate::log;
 use crate::model::Model;
 
 /// Asks llama.cpp to draw a seed (`LLAMA_DEFAULT_SEED`).
@@ -29,7 +28,6 @@ pub(crate) struct Sampler {
   logprobs: Option<u32>,
   /// The model's own logits of the row in hand, when log probabilities are asked for.
   logits: Vec<f32>,
-  grammar: bool,
   biased: bool,
   /// Keeps the vocabulary alive.
   model: Model,
@@ -62,7 +60,6 @@ impl Sampler {
     let breaker_pointers: Vec<_> = breakers.iter().map(|text| text.as_ptr()).collect();
     let biases: Vec<_> =
       sampling.logit_bias.iter().map(|&(token, bias)| sys::llama_logit_bias { token, bias }).collect();
-    let grammar = sampling.grammar.as_deref().map(|text| c_string("the grammar", text)).transpose()?;
     let mut raw = to_raw(sampling);
     // llama.cpp no longer reads -1 as "the whole context": it would switch the sampler off.
     let whole = |window: i32| if window < 0 { context_size } else { window };
@@ -72,21 +69,19 @@ impl Sampler {
     raw.dry_breaker_count = breaker_pointers.len();
     raw.logit_bias = biases.as_ptr();
     raw.logit_bias_count = biases.len();
-    raw.grammar = grammar.as_ref().map_or(std::ptr::null(), |text| text.as_ptr());
 
-    log::forget();
     let mut error = LiError::new();
     // SAFETY: everything `raw` points to lives until the end of this function.
     let pointer = unsafe { li_sampler_new(model.pointer().as_ptr(), &raw const raw, &raw mut error) };
     let Some(pointer) = NonNull::new(pointer) else {
-      return Err(creation_error(&error));
+      let failed = || EngineError::new(ErrorCode::Internal, "the sampler cannot be created");
+      return Err(error.take("the sampler cannot be created").unwrap_or_else(failed));
     };
     let sampler = Self {
       pointer,
       preserved: preserved(model, options)?,
       logprobs: options.logprobs,
       logits: Vec::new(),
-      grammar: sampling.grammar.is_some(),
       biased: !sampling.logit_bias.is_empty(),
       model: model.clone(),
     };
@@ -138,7 +133,7 @@ impl Sampler {
       unsafe { li_sampler_sample(self.pointer.as_ptr(), context.as_ptr(), row, ban_end, &raw mut error) };
     error.check("no token could be chosen")?;
     if token < 0 {
-      return Err(nothing_left(self.grammar, self.biased, ban_end));
+      return Err(nothing_left(self.biased));
     }
     Ok(self.sampled(token))
   }
@@ -167,7 +162,7 @@ impl Sampler {
     match (token, mask) {
       (0.., _) => Ok(self.sampled(token)),
       (_, Some(_)) => Err(constraint::nothing_left(self.biased)),
-      (_, None) => Err(nothing_left(self.grammar, self.biased, ban_end)),
+      (_, None) => Err(nothing_left(self.biased)),
     }
   }
 
@@ -199,28 +194,9 @@ impl Sampler {
   }
 }
 
-/// llama.cpp's reason is in its log, where it gives one.
-fn creation_error(error: &LiError) -> EngineError {
-  let complaints = log::complaints();
-  match error.take("the sampler cannot be created") {
-    Some(error) if error.code() == ErrorCode::GrammarInvalid && !complaints.is_empty() => {
-      EngineError::new(error.code(), format!("{error} ({complaints})"))
-    }
-    Some(error) => error,
-    None => EngineError::new(ErrorCode::Internal, "the sampler cannot be created"),
-  }
-}
-
 /// What to say when the sampler had nothing to choose from.
-fn nothing_left(grammar: bool, biased: bool, ban_end: bool) -> EngineError {
-  let (code, reason) = if grammar && ban_end {
-    (
-      ErrorCode::GrammarInvalid,
-      "the output is complete as the grammar sees it, but minTokens or ignoreEos forbids to end it",
-    )
-  } else if grammar {
-    (ErrorCode::GrammarInvalid, "the grammar admits none of the tokens that the other options leave")
-  } else if biased {
+fn nothing_left(biased: bool) -> EngineError {
+  let (code, reason) = if biased {
     (ErrorCode::InvalidInput, "logitBias bans every token")
   } else {
     (ErrorCode::DecodeFailed, "the model's logits are not numbers: its weights are damaged")
@@ -253,7 +229,6 @@ fn to_raw(sampling: &SamplingOptions) -> LiSampling {
     mirostat_eta: sampling.mirostat.eta,
     logit_bias: std::ptr::null(),
     logit_bias_count: 0,
-    grammar: std::ptr::null(),
   }
 }
 

@@ -1,15 +1,19 @@
 //! GBNF, the notation of llama.cpp's grammars, read into a tree.
 
+mod measure;
+mod terminals;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 
-use crate::error::{EngineError, ErrorCode, Result};
+use super::invalid;
+use crate::error::Result;
 
 /// Deepest nesting of groups.
 const MAX_DEPTH: usize = 100;
 /// Most repetitions with a bound; llama.cpp has the same limit.
 const MAX_REPETITION: u32 = 2_000;
-/// Most repetitions of repetitions, multiplied.
-const MAX_PRODUCT: u64 = 100_000;
 
 /// What an element matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,39 +74,8 @@ pub(super) fn parse(source: &str) -> Result<Gbnf> {
     return Err(invalid(format!("the rule {name} is used and not defined")));
   }
   let rules: Vec<Vec<Sequence>> = rules.into_iter().map(Option::unwrap_or_default).collect();
-  let mut known = vec![None; rules.len()];
-  if (0..rules.len()).any(|index| repetitions(&rules, index, &mut known) > MAX_PRODUCT) {
-    return Err(invalid(format!("repetitions within repetitions come to more than {MAX_PRODUCT}")));
-  }
+  measure::check(&rules)?;
   Ok(Gbnf { rules, root })
-}
-
-fn invalid(reason: impl std::fmt::Display) -> EngineError {
-  EngineError::new(ErrorCode::GrammarInvalid, format!("the grammar is not valid: {reason}"))
-}
-
-/// How often the innermost repetition may come round within all those around it, across rules.
-fn repetitions(grammar: &[Vec<Sequence>], index: usize, known: &mut [Option<u64>]) -> u64 {
-  if let Some(product) = known[index] {
-    return product;
-  }
-  // A rule that refers to itself has no product; what is in it counts once.
-  known[index] = Some(1);
-  let product = product(grammar, &grammar[index], known);
-  known[index] = Some(product);
-  product
-}
-
-fn product(grammar: &[Vec<Sequence>], alternatives: &[Sequence], known: &mut [Option<u64>]) -> u64 {
-  let each = alternatives.iter().flatten().map(|element| {
-    let inner = match &element.item {
-      Item::Group(inner) => product(grammar, inner, known),
-      Item::Rule(rule) => repetitions(grammar, *rule, known),
-      _ => 1,
-    };
-    inner.saturating_mul(u64::from(element.most.unwrap_or(0).max(element.least).max(1)))
-  });
-  each.max().unwrap_or(1)
 }
 
 struct Parser<'a> {
@@ -284,134 +257,5 @@ impl<'a> Parser<'a> {
     }
     self.depth -= 1;
     Ok(Item::Group(alternatives))
-  }
-
-  fn literal(&mut self) -> Result<Item> {
-    self.skip(1);
-    let mut text = String::new();
-    while !self.eat("\"") {
-      text.push(self.character()?);
-    }
-    Ok(Item::Literal(text))
-  }
-
-  fn class(&mut self) -> Result<Item> {
-    self.skip(1);
-    let negated = self.eat("^");
-    let mut ranges = Vec::new();
-    while !self.eat("]") {
-      let low = self.character()?;
-      let range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
-      let high = if range {
-        self.skip(1);
-        self.character()?
-      } else {
-        low
-      };
-      if high < low {
-        return Err(invalid(format!("line {}: the range {low:?} to {high:?} is empty", self.line)));
-      }
-      ranges.push((low, high));
-    }
-    Ok(Item::Class { negated, ranges })
-  }
-
-  fn token(&mut self) -> Result<Item> {
-    let negated = self.eat("!");
-    let Some(end) = self.rest.find('>').filter(|_| self.rest.starts_with('<')) else {
-      return self.fail("a token in <>");
-    };
-    let text = &self.rest[..=end];
-    let number = text.strip_prefix("<[").and_then(|text| text.strip_suffix("]>"));
-    let name = match number.map(str::parse) {
-      Some(Ok(number)) => TokenName::Number(number),
-      Some(Err(_)) => return self.fail("the number of a token"),
-      None => TokenName::Text(text.to_owned()),
-    };
-    self.skip(end + 1);
-    Ok(Item::Token { negated, name })
-  }
-
-  /// One character of a literal or a class.
-  fn character(&mut self) -> Result<char> {
-    let Some(next) = self.rest.chars().next() else { return self.fail("the end of a literal or class") };
-    if next != '\\' {
-      self.skip(next.len_utf8());
-      return Ok(next);
-    }
-    let Some(escape) = self.rest[1..].chars().next() else { return self.fail("an escape") };
-    let digits = match escape {
-      'x' => 2,
-      'u' => 4,
-      'U' => 8,
-      _ => {
-        let plain = match escape {
-          't' => '\t',
-          'r' => '\r',
-          'n' => '\n',
-          '\\' | '"' | '[' | ']' | '-' => escape,
-          _ => return self.fail("a known escape"),
-        };
-        self.skip(2);
-        return Ok(plain);
-      }
-    };
-    let number = self.rest.get(2..2 + digits).and_then(|text| u32::from_str_radix(text, 16).ok());
-    let Some(character) = number.and_then(char::from_u32) else { return self.fail("a character's number") };
-    self.skip(2 + digits);
-    Ok(character)
-  }
-}
-
-#[cfg(test)]
-mod tests {
-  use super::*;
-
-  fn refused(source: &str) -> String {
-    let error = parse(source).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::GrammarInvalid);
-    error.to_string()
-  }
-
-  #[test]
-  fn rules_may_span_lines_inside_groups_and_after_bars() {
-    let grammar = parse("root ::= (\n \"a\" # one\n | b\n) |\n c\nb ::= [x-z]+\nc ::= .{2,3}").unwrap();
-    assert_eq!(grammar.rules.len(), 3);
-    assert_eq!(grammar.rules[grammar.root].len(), 2);
-  }
-
-  #[test]
-  fn escapes_name_characters() {
-    let grammar = parse(r#"root ::= "\x41\u00e9\U0001F980\n\"" [\]\-\\]"#).unwrap();
-    let first = &grammar.rules[grammar.root][0];
-    assert_eq!(first[0].item, Item::Literal("Aé🦀\n\"".to_owned()));
-    let ranges = vec![(']', ']'), ('-', '-'), ('\\', '\\')];
-    assert_eq!(first[1].item, Item::Class { negated: false, ranges });
-  }
-
-  #[test]
-  fn a_repeated_repetition_nests() {
-    let grammar = parse("root ::= \"a\"?{2}").unwrap();
-    assert!(matches!(grammar.rules[0][0][0], Element { item: Item::Group(_), least: 2, most: Some(2) }));
-  }
-
-  #[test]
-  fn what_is_not_a_grammar_is_refused_with_its_line() {
-    for (source, part) in [
-      ("root ::= \"unclosed", "line 1"),
-      ("root ::= missing", "missing"),
-      ("\n\nno rule", "line 3"),
-      ("other ::= \"x\"", "root"),
-      ("root ::= [a-", "line 1"),
-      ("root ::= (\"a\"", ")"),
-      ("root ::= \"a\"{99999}", "2000"),
-      ("root ::= *", "repeat"),
-      ("root ::= [z-a]", "empty"),
-      ("root ::= \"\\q\"", "escape"),
-      ("root ::= \"a\" )", "end of the line"),
-    ] {
-      assert!(refused(source).contains(part), "{source}: {}", refused(source));
-    }
-    assert!(refused(&format!("root ::= {}", "(".repeat(100_000))).contains("nest"));
   }
 }

@@ -4,11 +4,15 @@
 //! grammar is one regular expression and so one lexeme, which is exact and fast. Otherwise each character is a lexeme of
 //! its own: of such no one is the beginning of another, so that the split changes nothing.
 
+mod facts;
+
 use std::fmt::Write as _;
 
 use super::gbnf::{Element, Gbnf, Item, Sequence, TokenName};
+use super::invalid;
 use crate::decoder::Token;
-use crate::error::{EngineError, ErrorCode, Result};
+use crate::error::Result;
+use facts::Facts;
 
 /// Most elements of a grammar once its repetitions are written out.
 const MAX_SIZE: usize = 200_000;
@@ -36,124 +40,6 @@ pub(super) fn to_lark(grammar: &Gbnf, specials: &[(String, Token)], token: Token
   // A lexeme is never empty: that the whole text may be is said beside it.
   let empty = if writer.regular && facts.nullable[grammar.root] { " | \"\"" } else { "" };
   Ok(format!("start: {root}{empty}\n{}", writer.out))
-}
-
-fn invalid(reason: impl std::fmt::Display) -> EngineError {
-  EngineError::new(ErrorCode::GrammarInvalid, format!("the grammar is not valid: {reason}"))
-}
-
-/// What follows from the rules' references.
-struct Facts {
-  reached: Vec<bool>,
-  nullable: Vec<bool>,
-  recursive: bool,
-}
-
-impl Facts {
-  fn of(grammar: &Gbnf) -> Result<Self> {
-    let nullable = nullable(grammar);
-    let (reached, recursive) = visit(grammar, &|index| references(&grammar.rules[index]), &[grammar.root]);
-    let all: Vec<usize> = (0..grammar.rules.len()).collect();
-    let (_, left) = visit(grammar, &|index| leftmost(&grammar.rules[index], &nullable), &all);
-    if left {
-      return Err(invalid("a rule refers to itself before it reads anything (left recursion)"));
-    }
-    Ok(Self { reached, nullable, recursive })
-  }
-}
-
-/// The rules that are reached from `from`, and whether one of them reaches itself.
-fn visit(grammar: &Gbnf, next: &dyn Fn(usize) -> Vec<usize>, from: &[usize]) -> (Vec<bool>, bool) {
-  #[derive(Clone, Copy, PartialEq)]
-  enum Mark {
-    New,
-    Open,
-    Done,
-  }
-  let mut marks = vec![Mark::New; grammar.rules.len()];
-  let mut cycle = false;
-  for &start in from {
-    // Depth first without recursion of ours: a grammar may be a chain of many thousand rules.
-    let mut stack = vec![(start, next(start))];
-    if marks[start] != Mark::New {
-      continue;
-    }
-    marks[start] = Mark::Open;
-    while let Some((index, open)) = stack.last_mut() {
-      match open.pop() {
-        Some(child) if marks[child] == Mark::New => {
-          marks[child] = Mark::Open;
-          stack.push((child, next(child)));
-        }
-        Some(child) => cycle |= marks[child] == Mark::Open,
-        None => {
-          marks[*index] = Mark::Done;
-          stack.pop();
-        }
-      }
-    }
-  }
-  (marks.into_iter().map(|mark| mark != Mark::New).collect(), cycle)
-}
-
-fn references(alternatives: &[Sequence]) -> Vec<usize> {
-  let mut found = Vec::new();
-  for element in alternatives.iter().flatten() {
-    match &element.item {
-      Item::Rule(index) => found.push(*index),
-      Item::Group(inner) => found.extend(references(inner)),
-      _ => {}
-    }
-  }
-  found
-}
-
-/// Rules that may begin at the first character.
-fn leftmost(alternatives: &[Sequence], nullable: &[bool]) -> Vec<usize> {
-  let mut found = Vec::new();
-  for sequence in alternatives {
-    for element in sequence {
-      match &element.item {
-        Item::Rule(index) => found.push(*index),
-        Item::Group(inner) => found.extend(leftmost(inner, nullable)),
-        _ => {}
-      }
-      if !may_be_empty(element, nullable) {
-        break;
-      }
-    }
-  }
-  found
-}
-
-fn nullable(grammar: &Gbnf) -> Vec<bool> {
-  let mut nullable = vec![false; grammar.rules.len()];
-  loop {
-    let mut changed = false;
-    for (index, alternatives) in grammar.rules.iter().enumerate() {
-      if !nullable[index] && any_empty(alternatives, &nullable) {
-        nullable[index] = true;
-        changed = true;
-      }
-    }
-    if !changed {
-      return nullable;
-    }
-  }
-}
-
-fn any_empty(alternatives: &[Sequence], nullable: &[bool]) -> bool {
-  alternatives.iter().any(|sequence| sequence.iter().all(|element| may_be_empty(element, nullable)))
-}
-
-fn may_be_empty(element: &Element, nullable: &[bool]) -> bool {
-  element.least == 0
-    || match &element.item {
-      Item::Literal(text) => text.is_empty(),
-      Item::Rule(index) => nullable[*index],
-      Item::Group(inner) => any_empty(inner, nullable),
-      Item::Class { .. } | Item::Token { .. } => false,
-    }
 }
 
 struct Writer<'a> {

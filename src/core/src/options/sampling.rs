@@ -9,8 +9,6 @@ pub const MAX_WINDOW: i32 = 1 << 20;
 pub const MAX_BREAKERS: usize = 64;
 /// Longest sequence breaker in bytes; llama.cpp cuts longer ones.
 pub const MAX_BREAKER_BYTES: usize = 40;
-/// Largest grammar in bytes.
-pub const MAX_GRAMMAR_BYTES: usize = 1 << 20;
 /// Largest bias of a token: far above any logit, far below what overflows when biases add up.
 pub const MAX_BIAS: f32 = 1_000_000.0;
 
@@ -47,8 +45,6 @@ pub struct SamplingOptions {
   /// Added to the logits of single tokens: a token of the vocabulary, and a number up to 1,000,000, where negative
   /// infinity bans the token. Default none.
   pub logit_bias: Vec<(i32, f32)>,
-  /// GBNF grammar that the output must follow, 1 byte to 1 MiB. Default none.
-  pub grammar: Option<String>,
 }
 
 /// Penalises tokens that continue a sequence seen before: multiplier * base ^ (length - allowed length).
@@ -103,7 +99,6 @@ impl Default for SamplingOptions {
       xtc: Xtc::default(),
       mirostat: Mirostat::default(),
       logit_bias: Vec::new(),
-      grammar: None,
     }
   }
 }
@@ -153,10 +148,7 @@ impl SamplingOptions {
     check::in_range("mirostat", self.mirostat.mode, 0..=2)?;
     check::in_range("mirostatTau", self.mirostat.tau, 0.0..=100.0)?;
     check::in_range("mirostatEta", self.mirostat.eta, 0.0..=1.0)?;
-    self.validate_logit_bias(vocabulary_size)?;
-    let Some(grammar) = &self.grammar else { return Ok(()) };
-    check::in_range("grammar length in bytes", grammar.len(), 1..=MAX_GRAMMAR_BYTES)?;
-    check::without_nul("grammar", std::slice::from_ref(grammar))
+    self.validate_logit_bias(vocabulary_size)
   }
 
   fn validate_logit_bias(&self, vocabulary_size: u32) -> Result<()> {

@@ -57,7 +57,7 @@ fn queue() -> impl Strategy<Value = QueueOptions> {
     1 => (0_u32..20).prop_map(|keep| ContextFull::Shift { keep }),
   ];
   let timeout =
-    proptest::option::weighted(0.1, prop_oneof![Just(Duration::ZERO), Just(Duration::from_secs(3_600))]);
+    proptest::option::weighted(0.1, prop_oneof![Just(Duration::ZERO), Just(Duration::from_hours(1))]);
   let conversation = proptest::option::weighted(0.3, prop_oneof![Just("a"), Just("b")]);
   (lane, context_full, timeout, conversation, proptest::bool::weighted(0.1)).prop_map(
     |(lane, context_full, timeout, conversation, prewarm)| QueueOptions {

@@ -37,7 +37,7 @@ fn a_full_lane_refuses_further_requests_and_says_the_numbers() {
 fn a_request_that_waited_too_long_fails_with_its_wait() {
   let mut bench = Bench::new(Setup::default());
   let running = bench.submit(&prompt(1, 3), patient_for(Duration::ZERO));
-  let waiting = bench.submit(&prompt(2, 3), patient_for(Duration::from_secs(3_600)));
+  let waiting = bench.submit(&prompt(2, 3), patient_for(Duration::from_hours(1)));
   assert!(bench.scheduler.deadline().is_some());
   bench.scheduler.tick();
   let (code, message) = running.inbox.failure();

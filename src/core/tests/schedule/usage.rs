@@ -68,7 +68,11 @@ impl Sink for Witness {
 
   fn send(&mut self, event: Event) {
     if !matches!(event, Event::Piece(_)) {
-      self.seen.lock().unwrap().push(*self.published.lock().unwrap());
+      self
+        .seen
+        .lock()
+        .expect("no test thread panics while it holds this")
+        .push(*self.published.lock().unwrap());
     }
   }
 }
@@ -90,7 +94,7 @@ fn published_numbers_include_every_request_whose_end_is_told() {
   scheduler.tick();
   cancel.cancel();
   scheduler.tick();
-  let seen = seen.lock().unwrap();
+  let seen = seen.lock().expect("no test thread panics while it holds this");
   let counts: Vec<_> = seen.iter().map(|it| (it.running, it.started, it.prompt_tokens)).collect();
   assert_eq!(counts, [(0, 1, 5), (0, 2, 10), (0, 3, 15)]);
 }

@@ -135,17 +135,17 @@ impl Decoder for Fake {
     mask: Option<&TokenMask>,
   ) -> Result<Sampled> {
     let length = sampler.history.len();
-    let mut sampled = self.sample(sampler, row, ban_end)?;
+    let mut choice = self.sample(sampler, row, ban_end)?;
     sampler.history.truncate(length);
     if let Some(mask) = mask {
       // The wish, or the next token after it that may come.
-      let wish = sampled.token;
+      let wish = choice.token;
       let others = (0..model::VOCABULARY).map(|step| (wish + step) % model::VOCABULARY);
       let allowed = others.into_iter().find(|&token| mask.allows(token) && !(ban_end && token == model::END));
-      sampled.token =
+      choice.token =
         allowed.ok_or_else(|| EngineError::new(ErrorCode::GrammarInvalid, "the mask leaves no token"))?;
     }
-    Ok(sampled)
+    Ok(choice)
   }
 
   fn accept(&mut self, sampler: &mut FakeSampler, token: Token) -> Result<()> {

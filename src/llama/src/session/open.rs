@@ -182,7 +182,7 @@ fn plan_sequences(
   sequences: u32,
   drafts: u32,
 ) -> Result<FitPlan> {
-  let gpu = crate::backend::devices().iter().filter(|d| d.kind == "gpu").map(|d| d.memory_free).sum::<u64>();
+  let available = facts.memory_available.saturating_add(crate::backend::device_memory());
   let headroom = options.memory_headroom.unwrap_or_else(|| fit::default_headroom(facts.memory_total));
   fit::plan(&FitInput {
     requested_context: options.requested_size(),
@@ -193,6 +193,6 @@ fn plan_sequences(
     outputs: sequences * (1 + drafts),
     flash_attention: options.flash_attention != FlashAttention::Off,
     weights_loaded: true,
-    ..FitInput::new(model.header(), facts.memory_available.saturating_add(gpu), headroom)?
+    ..FitInput::new(model.header(), available, headroom)?
   })
 }

@@ -1,10 +1,10 @@
 //! The machine code that sets up the AMX tiles. gcc before 14 believes that `ldtilecfg` reads 8 bytes and drops the stores
 //! of the other 56: a crash on processors with AMX, which the machine that builds need not have.
 
-#![allow(clippy::print_stdout, reason = "a skipped check says why")]
-
 use std::path::Path;
 use std::process::Command;
+
+use crate::support::skip;
 
 const MODULE: &str = "libggml-cpu-sapphirerapids.so";
 /// Instructions before the load among which the stores must be.
@@ -60,11 +60,11 @@ fn stored(before: &[&str], target: (&str, i64)) -> [bool; 64] {
 fn every_tile_configuration_is_written_before_it_is_loaded() {
   let module = Path::new(env!("LOCAL_INFERENCE_BUILD_BACKENDS")).join(MODULE);
   if !module.exists() {
-    println!("skipped: this build has no {MODULE}");
+    skip(&format!("this build has no {MODULE}"));
     return;
   }
   let Ok(output) = Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(&module).output() else {
-    println!("skipped: objdump is not installed");
+    skip("objdump is not installed");
     return;
   };
   assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

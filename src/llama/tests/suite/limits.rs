@@ -1,6 +1,6 @@
 //! What ends a generation, what it reports of probabilities, and grammars.
 
-use crate::support::{Answer, chatml, collect, greedy, load, open, smollm2, submit};
+use crate::support::{Answer, chatml, collect, gbnf, greedy, load, open, smollm2, submit};
 use local_inference_core::error::{EngineError, ErrorCode};
 use local_inference_core::generate::FinishReason;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
@@ -38,7 +38,7 @@ impl Rig {
 
 fn grammar(text: &str) -> GenerateOptions {
   let mut options = greedy(16);
-  options.sampling.grammar = Some(text.to_owned());
+  options.constraint = gbnf(text);
   options
 }
 
@@ -203,18 +203,29 @@ fn constraints_that_leave_no_token_are_errors_and_the_session_goes_on() {
     banned.sampling.temperature = temperature;
     banned.sampling.logit_bias.clone_from(&every);
     assert!(rig.refuses(banned.clone(), ErrorCode::InvalidInput).contains("logitBias"));
-    banned.sampling.grammar = Some("root ::= \"yes\"".to_owned());
-    rig.refuses(banned.clone(), ErrorCode::GrammarInvalid);
     for mode in [1, 2] {
-      banned.sampling.grammar = None;
       banned.sampling.mirostat.mode = mode;
       rig.refuses(banned.clone(), ErrorCode::InvalidInput);
     }
   }
-  let mut ended = grammar("root ::= \"yes\"");
-  ended.ignore_eos = true;
-  assert!(rig.refuses(ended, ErrorCode::GrammarInvalid).contains("ignoreEos"));
-  let least = GenerateOptions { min_tokens: 8, ..grammar("root ::= \"yes\"") };
-  assert!(rig.refuses(least, ErrorCode::GrammarInvalid).contains("minTokens"));
+  let mut foreign = grammar("root ::= [a-c]");
+  foreign.sampling.logit_bias = every;
+  foreign.sampling.logit_bias[0].1 = 0.0;
+  assert!(rig.refuses(foreign, ErrorCode::GrammarInvalid).contains("logitBias"));
   assert_eq!(rig.run("Is water wet?", grammar("root ::= \"yes\"")).text, "yes");
+}
+
+#[test]
+fn an_answer_that_a_grammar_completes_ends_whatever_forbids_to_end_it() {
+  let rig = Rig::new();
+  for text in ["root ::= \"yes\"", "root ::= [a-c]"] {
+    for (min_tokens, ignore_eos) in [(0, true), (8, false)] {
+      for logprobs in [None, Some(1)] {
+        let options = GenerateOptions { min_tokens, ignore_eos, logprobs, ..grammar(text) };
+        let answer = rig.run("Is water wet?", options);
+        assert_eq!(answer.finished.reason, FinishReason::Stop);
+        assert!(["yes", "a", "b", "c"].contains(&answer.text.as_str()), "{}", answer.text);
+      }
+    }
+  }
 }

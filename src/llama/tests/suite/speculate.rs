@@ -7,7 +7,7 @@ use local_inference_core::speculate::{Kind, Limits, Problem};
 use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 
-use crate::support::{collect, greedy, load, model_path, smollm2, submit};
+use crate::support::{collect, gbnf, greedy, load, model_path, smollm2, submit};
 
 fn synthetic(name: &str) -> PathBuf {
   model_path(&format!("synthetic-mtp/{name}"))
@@ -47,7 +47,7 @@ fn wishes() -> Vec<(&'static str, GenerateOptions)> {
     ("temperature", of(&|it| (it.sampling.temperature, it.sampling.seed) = (0.7, Some(5)))),
     ("grammar", {
       let mut options = of(&|it| it.ignore_eos = false);
-      options.sampling.grammar = Some("root ::= (\" w0\" [0-9] [0-9])+".to_owned());
+      options.constraint = gbnf("root ::= (\" w0\" [0-9] [0-9])+");
       options
     }),
   ]

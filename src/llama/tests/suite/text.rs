@@ -200,22 +200,15 @@ fn a_token_that_ends_the_turn_has_no_text_even_when_preserved() {
 #[test]
 fn characters_split_over_tokens_are_streamed_whole() {
   let model = load(&smollm2());
-  let crab = "🦀漢é";
+  let crab = "🦀";
   let tokens = model.tokenize(crab, false, false).unwrap();
-  assert!(tokens.len() > crab.chars().count(), "the text takes several tokens a character: {tokens:?}");
+  assert!(tokens.len() > 1, "the character takes several tokens: {tokens:?}");
   let session = open(&model, 256);
-  let options = GenerateOptions {
-    sampling: local_inference_core::options::SamplingOptions {
-      grammar: Some(format!("root ::= \"{crab}{crab}\"")),
-      ..greedy(1).sampling
-    },
-    max_tokens: Some(64),
-    ..GenerateOptions::default()
-  };
-  let answer = collect(&submit(&session, &model, "Draw a crab:", options)).unwrap();
-  assert_eq!(answer.text, format!("{crab}{crab}"));
-  assert_eq!(answer.finished.reason, FinishReason::Stop);
-  assert!(answer.pieces.iter().all(|piece| !piece.text.contains('\u{FFFD}')), "{:?}", answer.pieces);
+  // The model goes on with what it has read many times.
+  let options = GenerateOptions { ignore_eos: true, ..greedy(12) };
+  let answer = collect(&submit(&session, &model, &crab.repeat(20), options)).unwrap();
+  let text = answer.text.trim_end_matches('\u{FFFD}');
+  assert!(text.starts_with(crab) && !text.contains('\u{FFFD}'), "{:?}", answer.text);
   assert!(
     answer.pieces.iter().any(|piece| piece.tokens == 1 && piece.text.is_empty()),
     "some tokens only begin one"
@@ -228,7 +221,8 @@ fn an_incomplete_character_at_the_limit_ends_as_a_replacement() {
   let model = load(&smollm2());
   let session = open(&model, 256);
   let mut options = greedy(1);
-  options.sampling.grammar = Some("root ::= \"🦀\"".to_owned());
+  let first = model.tokenize("🦀", false, false).unwrap()[0];
+  options.sampling.logit_bias = vec![(first, 1e6)];
   let answer = collect(&submit(&session, &model, "Draw a crab:", options)).unwrap();
   assert_eq!((answer.text.as_str(), answer.finished.reason), ("\u{FFFD}", FinishReason::Length));
   session.close();

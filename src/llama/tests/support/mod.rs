@@ -5,12 +5,14 @@ pub(crate) mod chat;
 pub(crate) mod gguf;
 pub(crate) mod reuse;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::generate::{Event, Finished, Request, Sink};
+use local_inference_core::grammar::{ConstraintOptions, ConstraintSource};
 use local_inference_core::options::{ContextOptions, GenerateOptions, LoadOptions};
 use local_inference_llama::backend;
 use local_inference_llama::model::Model;
@@ -21,19 +23,39 @@ pub(crate) fn start() {
   backend::start(&PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))).unwrap();
 }
 
+/// Says on the screen what is not checked, and why. The test harness would keep what `println!` says of a passing test.
+pub(crate) fn skip(reason: &str) {
+  let test = std::thread::current().name().unwrap_or("a test").to_owned();
+  // A closed stderr has no screen.
+  let _ = writeln!(std::io::stderr(), "skipped in {test}: {reason}");
+}
+
+/// A model that is fetched on request only; without it, says so and gives nothing.
+pub(crate) fn optional_model(name: &str, id: &str) -> Option<PathBuf> {
+  let path = models_folder().join(name);
+  if path.exists() {
+    return Some(path);
+  }
+  skip(&format!("{name} is not here: `npm run models -- --only {id}` fetches it"));
+  None
+}
+
 /// A model that `npm run models` has fetched.
 pub(crate) fn model_path(name: &str) -> PathBuf {
-  let folder = std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
+  let path = models_folder().join(name);
+  assert!(path.exists(), "{} is missing: fetch the models with `npm run models`", path.display());
+  path
+}
+
+fn models_folder() -> PathBuf {
+  std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
     || {
       let cache = std::env::var_os("XDG_CACHE_HOME")
         .map_or_else(|| PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache"), PathBuf::from);
       cache.join("local-inference/models")
     },
     PathBuf::from,
-  );
-  let path = folder.join(name);
-  assert!(path.exists(), "{} is missing: fetch the models with `npm run models`", path.display());
-  path
+  )
 }
 
 pub(crate) fn smollm2() -> PathBuf {
@@ -109,6 +131,11 @@ pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, local_inferenc
       }
     }
   }
+}
+
+/// A constraint on the whole answer, in GBNF.
+pub(crate) fn gbnf(text: &str) -> Option<ConstraintOptions> {
+  Some(ConstraintOptions::new(ConstraintSource::Gbnf(text.to_owned())))
 }
 
 pub(crate) fn greedy(max_tokens: u32) -> GenerateOptions {

@@ -37,9 +37,10 @@ impl Subject {
     Self { words: true, drift: 0.01, ..Self::real(path) }
   }
 
-  /// Gemma 3 with 270 million parameters.
-  pub(crate) fn gemma3() -> Self {
-    Self { drift: 0.5, ..Self::real(&super::model_path("gemma-3-270m-q4_k_m.gguf")) }
+  /// Gemma 3 with 270 million parameters, if it is here.
+  pub(crate) fn gemma3() -> Option<Self> {
+    let path = super::optional_model("gemma-3-270m-q4_k_m.gguf", "gemma3-270m")?;
+    Some(Self { drift: 0.5, ..Self::real(&path) })
   }
 
   pub(crate) fn trimmed(self) -> Self {
