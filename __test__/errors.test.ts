@@ -25,6 +25,11 @@ describe("errors of the addon", () => {
     },
   );
 
+  it.each(["InvalidArg", "StringExpected", "NumberExpected"])("an argument of the wrong type: %s", (code) => {
+    const error = Object.assign(new Error("Failed to convert"), { code });
+    expect(fromNative(error)).toMatchObject({ code: "INVALID_INPUT", reason: "invalid_input" });
+  });
+
   it("what is already mapped stays the same object", () => {
     const error = invalidInput("no");
     expect(fromNative(error)).toBe(error);

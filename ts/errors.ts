@@ -76,12 +76,17 @@ function causeOption(cause: unknown): ErrorOptions | undefined {
 
 const NATIVE_MESSAGE = new RegExp(`^(${ERROR_CODES.join("|")}): ([\\s\\S]*)$`);
 
+/** What napi itself says of an argument of the wrong type: its status, such as `StringExpected`, is the error's code. */
+const WRONG_ARGUMENT = /^(InvalidArg|\w+Expected)$/;
+
 /** Maps what the addon throws (`CODE: message`) to a {@link LocalInferenceError}; anything else is `INTERNAL`. */
 export function fromNative(error: unknown): LocalInferenceError {
   if (isOwn(error)) return error;
   const message = error instanceof Error ? error.message : String(error);
   const match = NATIVE_MESSAGE.exec(message);
-  const code = (match?.[1] as EngineErrorCode | undefined) ?? "INTERNAL";
+  const status = (error as { code?: unknown } | null)?.code;
+  const other = typeof status === "string" && WRONG_ARGUMENT.test(status) ? "INVALID_INPUT" : "INTERNAL";
+  const code = (match?.[1] as EngineErrorCode | undefined) ?? other;
   const details: ErrorDetails = { cause: error };
   if (code === "INVALID_INPUT") details.reason = "invalid_input";
   return new LocalInferenceError(code, match?.[2] ?? message, details);

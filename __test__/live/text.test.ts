@@ -104,6 +104,9 @@ describe("refusals", () => {
     ["a negative temperature", { prompt: "a", temperature: -1 }, "INVALID_INPUT"],
     ["a share above 1", { prompt: "a", topP: 2 }, "INVALID_INPUT"],
     ["no tokens", { prompt: "a", maxTokens: 0 }, "INVALID_INPUT"],
+    ["a number in words", { prompt: "a", maxTokens: "5" as unknown as number }, "INVALID_INPUT"],
+    ["a seed without end", { prompt: "a", seed: 10n as unknown as number }, "INVALID_INPUT"],
+    ["a bias without a value", { prompt: "a", logitBias: [{ token: 1 }] as never }, "INVALID_INPUT"],
     ["a broken grammar", { prompt: "a", grammar: "root ::= (" }, "GRAMMAR_INVALID"],
     ["a prompt longer than the context", { prompt: "word ".repeat(5000) }, "CONTEXT_OVERFLOW"],
   ])("%s", async (_, request, code) => {

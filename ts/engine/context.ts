@@ -9,9 +9,10 @@ import {
   type RenderedChat,
 } from "../native.js";
 import { CallReader } from "../structured/tool-calls.js";
+import { checkRequest } from "./check-request.js";
 import { type ChunkStream, TextGeneration, withDropped, withPrefill } from "./generation.js";
 import { commonBeginning, type PrewarmRequest } from "./prewarm.js";
-import { chatGeneration, chatInput, checkRequest, promptGeneration, toolFormOf } from "./request.js";
+import { chatGeneration, chatInput, promptGeneration, toolFormOf } from "./request.js";
 import { reserveOf, truncated } from "./truncate.js";
 import type { ChatMessage, GenerateRequest, Usage } from "./types.js";
 

@@ -11,11 +11,11 @@ import {
   type NativeModel,
   type RenderedChat,
 } from "../native.js";
+import { checkRequest } from "./check-request.js";
 import { LocalContext } from "./context.js";
 import { Embedder } from "./embedder.js";
 import { TextGeneration } from "./generation.js";
 import type { PrewarmRequest } from "./prewarm.js";
-import { checkRequest } from "./request.js";
 import type { GenerateRequest, Usage } from "./types.js";
 
 const PROGRESS_INTERVAL_MS = 50;

@@ -1,4 +1,3 @@
-import { invalidInput } from "../errors.js";
 import type { ChatInput, GenerateInput, RenderedChat } from "../native.js";
 import { present } from "../present.js";
 import type { Constraint } from "../structured/constraint.js";
@@ -103,13 +102,4 @@ export function toolFormOf(request: GenerateRequest, chat: RenderedChat): ToolFo
 
 function constraintOf({ constraint, prefill = "" }: GenerateRequest): Constraint | undefined {
   return constraint === undefined || prefill === "" ? constraint : { ...constraint, prefix: prefill };
-}
-
-/** @throws LocalInferenceError `INVALID_INPUT` unless exactly one of `messages` and `prompt` is given. */
-export function checkRequest(request: GenerateRequest): void {
-  const hasMessages = request.messages !== undefined;
-  if (hasMessages === (request.prompt !== undefined)) {
-    throw invalidInput("A generation needs either messages or a prompt.");
-  }
-  if (hasMessages && request.messages?.length === 0) throw invalidInput("A chat needs at least one message.");
 }
