@@ -1,18 +1,27 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { withLock } from "../../ts/download/lock.js";
 import { Ranges } from "../../ts/download/ranges.js";
+import { Children } from "../helpers/children.js";
 import { COMMIT, pseudoGguf, sha256, startHub, type TestHub } from "../helpers/hub-server.js";
+import type { Order } from "./child.js";
 
 const KB = 1024;
 const KILLS = 200;
-const script = fileURLToPath(new URL("child.mjs", import.meta.url));
+/** Downloads at the same time: while one is being killed another one runs. */
+const LANES = 3;
+
+let children: Children;
+beforeAll(async () => {
+  children = await Children.of(fileURLToPath(new URL("child.ts", import.meta.url)), LANES);
+});
+afterAll(() => children.close());
 
 let hub: TestHub;
 let folder: string;
@@ -25,8 +34,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function start(name: string, content: Buffer, connections = 2): ChildProcess {
-  const file = {
+async function start(name: string, content: Buffer, connections = 2): Promise<ChildProcess> {
+  const order: Order = {
     url: `${hub.url}/own/repo/resolve/${COMMIT}/${name}`,
     destination: join(folder, name),
     source: `own/repo@${COMMIT}/${name}`,
@@ -34,7 +43,9 @@ function start(name: string, content: Buffer, connections = 2): ChildProcess {
     sha256: sha256(content),
     connections,
   };
-  return spawn(process.execPath, [script, JSON.stringify(file)], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = await children.take();
+  child.send(order);
+  return child;
 }
 
 function ended(child: ChildProcess): Promise<number | null> {
@@ -63,10 +74,10 @@ describe("a process that is killed", () => {
     const lane = async (lane: number) => {
       for (let round = 0; kills < KILLS; round += 1) {
         const name = `lane-${lane}-${round}.gguf`;
-        const content = pseudoGguf(400 * KB, lane * 1000 + round + 1);
+        const content = pseudoGguf(200 * KB, lane * 1000 + round + 1);
         hub.put("own/repo", name, content);
         for (let known = 0; !existsSync(join(folder, name)); ) {
-          const child = start(name, content);
+          const child = await start(name, content);
           const exit = ended(child);
           if (kills < KILLS) {
             const asked = hub.requests.length;
@@ -87,7 +98,7 @@ describe("a process that is killed", () => {
       }
     };
     hub.pace = { bytes: 8 * KB, milliseconds: 5 };
-    await Promise.all([lane(1), lane(2)]);
+    await Promise.all(Array.from({ length: LANES }, (_, index) => lane(index + 1)));
     expect(kills).toBeGreaterThanOrEqual(KILLS);
     expect(whole).toBeGreaterThan(4);
   });
@@ -96,13 +107,13 @@ describe("a process that is killed", () => {
     const content = pseudoGguf(400 * KB, 5);
     hub.put("own/repo", "m.gguf", content);
     hub.pace = { bytes: 4 * KB, milliseconds: 10 };
-    const first = start("m.gguf", content);
+    const first = await start("m.gguf", content);
     await expect.poll(() => hub.sent, { timeout: 60_000 }).toBeGreaterThan(20 * KB);
     first.kill("SIGKILL");
     await ended(first);
     expect(existsSync(join(folder, "m.gguf.lock"))).toBe(true);
     hub.pace = undefined;
-    expect(await ended(start("m.gguf", content))).toBe(0);
+    expect(await ended(await start("m.gguf", content))).toBe(0);
     expect(readdirSync(folder)).toEqual(["m.gguf"]);
   });
 });
@@ -112,7 +123,7 @@ describe("two processes", () => {
     const content = pseudoGguf(300 * KB, 9);
     hub.put("own/repo", "m.gguf", content);
     hub.pace = { bytes: 16 * KB, milliseconds: 20 };
-    const both = [start("m.gguf", content), start("m.gguf", content)];
+    const both = await Promise.all([start("m.gguf", content), start("m.gguf", content)]);
     expect(await Promise.all(both.map(ended))).toEqual([0, 0]);
     expect(hub.sent).toBe(content.length);
     expect(readFileSync(join(folder, "m.gguf")).equals(content)).toBe(true);
