@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   abortError,
   ERROR_CODES,
@@ -32,6 +32,14 @@ describe("errors of the addon", () => {
 
   it("what is already mapped stays the same object", () => {
     const error = invalidInput("no");
+    expect(fromNative(error)).toBe(error);
+  });
+
+  it("an error of another copy of this package keeps its code", async () => {
+    vi.resetModules();
+    const copy = await import("../ts/errors.js");
+    const error = new copy.LocalInferenceError("OUT_OF_MEMORY", "no room");
+    expect(error).not.toBeInstanceOf(LocalInferenceError);
     expect(fromNative(error)).toBe(error);
   });
 

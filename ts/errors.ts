@@ -95,8 +95,12 @@ export function fromNative(error: unknown): LocalInferenceError {
 /** Also an error of another copy of this package in the process, which is of another class. */
 function isOwn(error: unknown): error is LocalInferenceError {
   if (error instanceof LocalInferenceError) return true;
-  const { code } = (error ?? {}) as { code?: unknown };
-  return error instanceof Error && (ERROR_CODES as readonly unknown[]).includes(code);
+  return error instanceof Error && (ERROR_CODES as readonly unknown[]).includes(codeOf(error));
+}
+
+/** The code of an error, whichever copy of this package it comes from. */
+export function codeOf(error: unknown): unknown {
+  return (error as { code?: unknown } | null | undefined)?.code;
 }
 
 /** A bad argument or setting. */

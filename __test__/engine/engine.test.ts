@@ -43,6 +43,14 @@ describe("models in memory", () => {
     expect(fake.contexts).toHaveLength(3);
   });
 
+  it("in a control group weights are read instead of mapped, unless the caller says", async () => {
+    const fake = useFake({ memoryLimit: 2 ** 31 });
+    const one = engine();
+    await ask(one);
+    await one.preload({ ...SPEC, load: { useMmap: true } });
+    expect(fake.loads.map(({ options }) => options)).toEqual([{ useMmap: false }, { useMmap: true }]);
+  });
+
   it("a failed load is tried again by the next request", async () => {
     const fake = useFake({ loadError: "OUT_OF_MEMORY: no" });
     const one = engine();

@@ -1,3 +1,4 @@
+import { totalmem } from "node:os";
 import type { ParsedAnswer } from "../../index.js";
 import type {
   ChatInput,
@@ -39,6 +40,8 @@ export interface Script {
   loadError?: string | ((path: string) => string | undefined);
   /** What every model takes; the machine has 1,000 bytes. */
   neededBytes?: number;
+  /** Bytes of a control group; without one the machine is not limited. */
+  memoryLimit?: number;
   /** Loads wait for `Fake.release`. */
   holdLoads?: boolean;
   /** Closing a model waits for `Fake.release`. */
@@ -84,7 +87,7 @@ export class Fake {
       readShape: async () => ({ ...SHAPE, contextLength: this.script.header?.contextLength ?? 2048 }),
       assessFit: (shape: ModelShape, options: FitOptions) => this.#assess(shape, options),
       defaultHeadroom: () => 0,
-      hardwareFacts: async () => HARDWARE,
+      hardwareFacts: async () => ({ ...HARDWARE, memoryTotal: this.script.memoryLimit ?? totalmem() }),
       backendInfo: async () => ({
         cpuLevels: [],
         devices: [],
@@ -198,7 +201,6 @@ const HARDWARE = {
   physicalCores: 1,
   logicalCores: 1,
   cpuLimit: 1,
-  memoryTotal: 1000,
   memoryAvailable: 1000,
   features: [],
 };

@@ -7,6 +7,7 @@ import type { Lease, MemoryOwner, MemoryRequest } from "./arbiter/types.js";
 import type { LocalContext } from "./context.js";
 import type { Embedder } from "./embedder.js";
 import { memoryNeed, roleOf } from "./estimate.js";
+import { withMapping } from "./mapping.js";
 import { LocalModel } from "./model.js";
 import type { AnySpec, ModelSpec } from "./specs.js";
 
@@ -34,7 +35,8 @@ export class Resident {
 
   static async load(spec: ModelSpec, signal: AbortSignal): Promise<Resident> {
     try {
-      return new Resident(await LocalModel.load(spec.path, { ...spec.load, signal }));
+      const load = await withMapping(spec.load);
+      return new Resident(await LocalModel.load(spec.path, { ...load, signal }));
     } finally {
       forwardLogs();
     }

@@ -128,6 +128,27 @@ describe("eviction", () => {
     expect(memory.log).toEqual(["+a", "-a", "+b"]);
   });
 
+  it("does not believe that the memory of loaded handles is free", async () => {
+    const memory = new FakeMemory(100);
+    // As a system says of mapped weights.
+    const arbiter = new MemoryArbiter({ facts: async () => ({ totalBytes: 100, availableBytes: 100 }) });
+    (await arbiter.acquire(memory.request("a", "text", 60), owner)).release();
+    (await arbiter.acquire(memory.request("b", "text", 60), owner)).release();
+    expect(memory.log).toEqual(["+a", "-a", "+b"]);
+  });
+
+  it("does not wait for the system to notice that a handle has left", async () => {
+    const memory = new FakeMemory(100);
+    // As a control group says of pages that nobody maps any more.
+    const arbiter = new MemoryArbiter({
+      facts: async () => ({ totalBytes: 100, availableBytes: memory.log.length === 0 ? 100 : 30 }),
+    });
+    for (const name of ["a", "b"])
+      (await arbiter.acquire(memory.request(name, "embedding", 10), owner)).release();
+    (await arbiter.acquire(memory.request("c", "text", 35), owner)).release();
+    expect(memory.log).toEqual(["+a", "+b", "-a", "+c"]);
+  });
+
   it("waits for a handle in use when there is no room beside it", async () => {
     const { memory, arbiter } = machine(10);
     const lease = await arbiter.acquire(memory.request("a", "text", 8), owner);

@@ -1,7 +1,7 @@
-import { abortError, closedError, throwIfAborted } from "../../errors.js";
+import { abortError, closedError, codeOf, throwIfAborted } from "../../errors.js";
 import { quiet } from "../deferred.js";
 import { unlessAborted } from "../unless-aborted.js";
-import { bytesBeside, Entry, evictionOrder } from "./entry.js";
+import { Entry, evictionOrder, takenBytes } from "./entry.js";
 import { Journal } from "./journal.js";
 import { Bell, Turns } from "./turns.js";
 import type {
@@ -93,7 +93,7 @@ export class MemoryArbiter implements AsyncDisposable {
       try {
         return await work();
       } catch (error) {
-        const victim = isOutOfMemory(error) ? this.#victim() : undefined;
+        const victim = codeOf(error) === "OUT_OF_MEMORY" ? this.#victim() : undefined;
         if (victim === undefined) throw error;
         await this.#unload(victim, "room");
       }
@@ -183,7 +183,7 @@ export class MemoryArbiter implements AsyncDisposable {
       const value = await this.#loads.take(async () => {
         throwIfAborted(signal);
         const missing = need === undefined ? 0 : await this.#makeRoom(need);
-        const worthIt = missing > 0 && missing <= bytesBeside(entry, this.#entries.values());
+        const worthIt = missing > 0 && missing <= takenBytes(this.#entries.values());
         if (worthIt && Date.now() < deadline) return undefined;
         return { loaded: await this.#loadNow(entry) };
       });
@@ -207,24 +207,26 @@ export class MemoryArbiter implements AsyncDisposable {
 
   /** Lets idle handles leave until there is room; resolves to the bytes that are missing all the same. */
   async #makeRoom({ bytes, headroomBytes }: MemoryNeed): Promise<number> {
-    const before = await this.#available();
+    const before = await this.#facts();
     let freed = 0;
-    for (let now = before; ; now = await this.#available()) {
-      // Weights that were mapped stay in the page cache after their model has left, where they can be dropped but may
-      // count as used.
-      const missing = bytes + headroomBytes - Math.max(before + freed, now);
+    for (let now = before; before !== undefined && now !== undefined; now = await this.#facts()) {
+      // Mapped weights count as free although they are needed while their model is loaded, and as used although they can
+      // be dropped once it has left: what the handles take is known better than that.
+      const measured = Math.max(before.availableBytes + freed, now.availableBytes);
+      const missing =
+        bytes + headroomBytes - Math.min(measured, now.totalBytes - takenBytes(this.#entries.values()));
       if (missing <= 0) return 0;
       const victim = this.#victim();
       if (victim === undefined) return missing;
       freed += victim.bytes;
       await this.#unload(victim, "room");
     }
+    // Without facts the load itself decides.
+    return 0;
   }
 
-  /** Without facts there is always room: the load itself decides. */
-  async #available(): Promise<number> {
-    const facts = await this.#options.facts().catch(() => undefined);
-    return facts?.availableBytes ?? Number.POSITIVE_INFINITY;
+  #facts(): Promise<MemoryFacts | undefined> {
+    return this.#options.facts().catch(() => undefined);
   }
 
   #victim(): Entry | undefined {
@@ -290,9 +292,4 @@ export class MemoryArbiter implements AsyncDisposable {
     this.#changes.ring();
     if (this.#entries.size === 0) this.#options.onOccupied?.(false);
   }
-}
-
-/** By its code, because the error may come from another copy of this package. */
-function isOutOfMemory(error: unknown): boolean {
-  return (error as { code?: unknown } | undefined)?.code === "OUT_OF_MEMORY";
 }

@@ -73,8 +73,8 @@ export function evictionOrder(entries: Iterable<Entry>): Entry[] {
   return [...entries].sort((a, b) => MEMORY_ROLES[a.role] - MEMORY_ROLES[b.role] || a.used - b.used);
 }
 
-/** Bytes that come free once every other handle has left. */
-export function bytesBeside(entry: Entry, entries: Iterable<Entry>): number {
-  const others = [...entries].filter((one) => one !== entry && one.state !== "loading");
-  return others.reduce((sum, { bytes }) => sum + bytes, 0);
+/** Bytes of the handles that are in memory, on their way out too. */
+export function takenBytes(entries: Iterable<Entry>): number {
+  const present = [...entries].filter(({ state }) => state !== "loading");
+  return present.reduce((sum, { bytes }) => sum + bytes, 0);
 }
