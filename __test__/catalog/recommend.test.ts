@@ -131,7 +131,7 @@ describe("a fit", () => {
     const gpu = machineOf("GPU with 6 GiB");
     expect(fitOf(model(), gpu, addon.assessFit, { contextSize: 4096 }).place).toBe("gpu");
     const large = fitOf(factsOfEntry(entry("gemma-4-12b-it")), gpu, addon.assessFit, { contextSize: 4096 });
-    expect(large).toMatchObject({ place: "gpu and memory", verdict: "fits", estimated: true });
+    expect(large).toMatchObject({ place: "gpu and memory", verdict: "fits", estimated: false });
   });
 });
 

@@ -60,10 +60,13 @@ async function locateEntry(entry: CatalogEntry, setting: string, options: Locate
   });
   if (named !== undefined) return located(named, options, entry);
   const [variant] = hostedVariants(entry);
-  const { repository, folder } = entry.hub;
+  const { repository, revision, folder } = entry.hub;
   const file = [folder, variant?.file].filter((part) => part !== undefined).join("/");
+  const source = `hf:${repository}${revision === undefined ? "" : `@${revision}`}/${file}`;
   throw new LocalInferenceError("MODEL_NOT_FOUND", `The model ${entry.id} is not on this machine.`, {
-    hint: `Models are not downloaded automatically: fetch hf:${repository}/${file}, or put the file into ${options.modelsDir}.`,
+    hint:
+      `Models are not downloaded automatically: fetch it with "eliza-local pull ${entry.id}" (${source}), or put the ` +
+      `file into ${options.modelsDir}.`,
   });
 }
 

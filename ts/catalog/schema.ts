@@ -91,6 +91,7 @@ export const entrySchema = z
         .array(z.string())
         .describe("Named by the published manifest; shown, never required."),
       notes: z.array(z.string()),
+      sources: z.array(z.string().min(1)).min(1).describe("Where the facts of this entry come from."),
     }),
   })
   .refine((entry) => entry.variants.some(({ id }) => id === entry.defaultVariant), {
