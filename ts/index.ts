@@ -56,6 +56,7 @@ export {
   type PressureLevel,
 } from "./engine/arbiter/types.js";
 export { LocalContext } from "./engine/context.js";
+export type { ContextOptions, StateFolder } from "./engine/context-options.js";
 export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedder.js";
 export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
 export { TextGeneration } from "./engine/generation.js";
@@ -100,7 +101,6 @@ export type {
   ChatInput,
   ContextInfo,
   ContextMetrics,
-  ContextOptions,
   EmbedderInfo,
   EmbedderOptions,
   HardwareFacts,

@@ -1,6 +1,7 @@
 import type {
   ChatInput,
   ContextInfo,
+  ContextMetrics,
   ContextOptions,
   EmbedderInfo,
   EmbedderOptions,
@@ -73,6 +74,26 @@ export class FakeModel {
   }
 }
 
+const NO_METRICS: ContextMetrics = {
+  running: 0,
+  waitingInteractive: 0,
+  waitingNormal: 0,
+  waitingBackground: 0,
+  paused: 0,
+  contextUsed: 0,
+  contextSize: 2048,
+  cacheEntries: 0,
+  cacheBytes: 0,
+  started: 0,
+  hits: 0,
+  promptTokens: 0,
+  cachedPromptTokens: 0,
+  completionTokens: 0,
+  pauses: 0,
+  refused: 0,
+  timedOut: 0,
+};
+
 class FakeContext {
   readonly #fake: Fake;
   readonly #streams: FakeStream[] = [];
@@ -94,6 +115,10 @@ class FakeContext {
       reason: "fake",
       speculative: {},
     };
+  }
+
+  metrics(): ContextMetrics {
+    return { ...NO_METRICS, started: this.#streams.length };
   }
 
   generate(input: GenerateInput): FakeStream {

@@ -79,9 +79,8 @@ export class LocalContext implements AsyncDisposable {
     return (await TextGeneration.start(begin, options.signal).result).usage;
   }
 
-  /** What runs, waits and is cached, and what was done since the context was opened. */
+  /** What runs, waits and is cached, and what was done since the context was opened; of a closed one, the last of it. */
   metrics(): ContextMetrics {
-    this.#assertOpen();
     return this.#native.metrics();
   }
 

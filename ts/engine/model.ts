@@ -1,7 +1,6 @@
 import { abortError, closedError, fromNative, throwIfAborted } from "../errors.js";
 import {
   type ChatInput,
-  type ContextOptions,
   callNative,
   type EmbedderOptions,
   type LoadOptions,
@@ -13,6 +12,7 @@ import {
 } from "../native.js";
 import { checkRequest } from "./check-request.js";
 import { LocalContext } from "./context.js";
+import type { ContextOptions } from "./context-options.js";
 import { Embedder } from "./embedder.js";
 import { TextGeneration } from "./generation.js";
 import type { PrewarmRequest } from "./prewarm.js";

@@ -26,7 +26,7 @@ export class Resident {
   readonly #contexts = new Map<string, Promise<LocalContext>>();
   readonly #embedders = new Map<string, Promise<Embedder>>();
   readonly #open: LocalContext[] = [];
-  #cacheBytes = 0;
+  #kvBytes = 0;
 
   private constructor(model: LocalModel) {
     this.model = model;
@@ -42,9 +42,9 @@ export class Resident {
     }
   }
 
-  /** Bytes of the caches of its contexts. */
+  /** Bytes of the caches of its contexts: for what they work on, and for the beginnings of prompts. */
   get cacheBytes(): number {
-    return this.#cacheBytes;
+    return this.#open.reduce((sum, context) => sum + context.metrics().cacheBytes, this.#kvBytes);
   }
 
   /** The context of these options, opened on the first call; idle models leave if there is no room for it. */
@@ -52,7 +52,7 @@ export class Resident {
     return once(this.#contexts, options, async () => {
       const context = await memoryArbiter().withRoom(() => this.model.createContext(options));
       this.#open.push(context);
-      this.#cacheBytes += context.info.kvBytes;
+      this.#kvBytes += context.info.kvBytes;
       return context;
     });
   }

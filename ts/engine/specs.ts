@@ -1,4 +1,5 @@
-import type { ContextOptions, EmbedderOptions, LoadOptions } from "../native.js";
+import type { EmbedderOptions, LoadOptions } from "../native.js";
+import type { ContextOptions } from "./context-options.js";
 
 /** A model as it is to be loaded. */
 export interface ModelSpec {

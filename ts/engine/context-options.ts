@@ -1,0 +1,63 @@
+// The addon's own declarations carry no documentation; a test holds the two to the same fields.
+
+/**
+ * Size, arithmetic and sharing of a context. What is out of range is refused with `INVALID_INPUT` that names the field;
+ * what does not fit the memory with `OUT_OF_MEMORY` and the numbers.
+ */
+export interface ContextOptions {
+  /**
+   * Tokens that all requests share, 1 to 16,777,216 and at least `parallel`. Default: the largest that fits the memory, up
+   * to what the model was trained with.
+   */
+  contextSize?: number;
+  /** Element types of cached keys and values: `f32`, `f16`, `bf16`, `q8_0`, ... Default: chosen with the size. */
+  kvTypeK?: string;
+  kvTypeV?: string;
+  /** Most tokens of one decode call, 1 to 65,536. Default 2,048. */
+  batchSize?: number;
+  /** Tokens evaluated at once, 1 to 65,536; a cancel waits for at most that. Default 512. */
+  microBatchSize?: number;
+  /** Threads that evaluate, 1 to 512. Default: the physical cores that the process may use. */
+  threads?: number;
+  /** Default `auto`: where the backend supports it. `off` rules out a quantised `kvTypeV`. */
+  flashAttention?: "auto" | "on" | "off";
+  /** Bytes of memory to leave to others. Default: by the size of the machine. */
+  memoryHeadroomBytes?: number;
+  /** Requests evaluated side by side, 1 to 256. Default: 4, or 2 or 1 where more would cost context size. */
+  parallel?: number;
+  /** Sliding windows keep little more than their length, whatever fits. Default false: by the memory. */
+  trimWindows?: boolean;
+  /**
+   * Bytes of memory for the beginnings of prompts, 0 for none. Default: a sixteenth of the available memory, at most
+   * 1 GiB.
+   */
+  prefixCacheBytes?: number;
+  /** Requests that wait in one lane, 1 to 1,048,576; more fail with `QUEUE_FULL`. Default 256. */
+  queueLimit?: number;
+  /** Longest wait in milliseconds of requests that name none, up to a day; then `QUEUE_TIMEOUT`. Default: no limit. */
+  queueTimeoutMs?: number;
+  /** Where KV caches of conversations are stored. Default: nowhere. */
+  state?: StateFolder;
+  /** GGUF file of a drafter (docs/speculative.md). Default: none. */
+  drafter?: string;
+  /** Fewest tokens of a draft, 1 to `draftMax`. Default 1. */
+  draftMin?: number;
+  /** Most tokens of a draft, 1 to 16. Default 8. */
+  draftMax?: number;
+  /** A further limit of a draft, `draftMin` to `draftMax`. Default: `draftMax`. */
+  speculativeSamples?: number;
+  /** Drafts from repetitions in the text where there is no drafter. Default false. */
+  ngram?: boolean;
+}
+
+/** Stored conversations. Whoever can read the folder can read them; files are readable by their owner alone. */
+export interface StateFolder {
+  /** Made when it is missing. Several contexts and processes may share it. */
+  folder: string;
+  /** Most bytes of all files; the longest unused go first. Default 2 GiB. */
+  bytes?: number;
+  /** Milliseconds after which an unused file is removed. Default 7 days. */
+  timeToLiveMs?: number;
+  /** Write also while the machine runs from its battery. Default false. */
+  onBattery?: boolean;
+}
