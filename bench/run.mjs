@@ -7,18 +7,22 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { developmentModel, requireBuild, requireFiles } from "../scripts/lib/demo-models.mjs";
 import { done, Failure, main, step, warn } from "../scripts/lib/log.mjs";
+import { rows as concurrencyRows } from "./lib/concurrency-rows.mjs";
 import { ensurePeers } from "./lib/peers.mjs";
-import { withDerived } from "./lib/rows.mjs";
+import { rows as engineRows, withDerived } from "./lib/rows.mjs";
 import { medians } from "./lib/statistics.mjs";
 import { formatNumber, markdownTable } from "./lib/table.mjs";
 
-const usage = `usage: node bench/run.mjs [--adapters ours,node-llama-cpp] [--rounds N] [--model FILE]
+const usage = `usage: node bench/run.mjs [--suite engine|concurrency] [--adapters ours,node-llama-cpp] [--rounds N] [--model FILE]
                          [--embedding-model FILE] [--threads N] [--json FILE]
 
 Each round starts one process for each adapter, in turn, and the table shows medians over the rounds. The goals in it
 are those of docs/performance.md. A run of 3 rounds takes about 5 minutes on 2 cores; keep the machine idle meanwhile.`;
 
+const suiteRows = { engine: engineRows, concurrency: concurrencyRows };
+
 const options = {
+  suite: { type: "string", default: "engine" },
   adapters: { type: "string", default: "ours,node-llama-cpp" },
   rounds: { type: "string", default: "3" },
   model: { type: "string" },
@@ -46,7 +50,11 @@ function readPlan(values) {
   }
   // Ours leads the table, so that ratios are ours over the peer's.
   adapters.sort((a, b) => Number(b === "ours") - Number(a === "ours"));
+  const { suite } = values;
+  if (suiteRows[suite] === undefined)
+    throw new Failure(`--suite must be engine or concurrency, not "${suite}"`);
   const shared = {
+    suite,
     model: resolve(values.model ?? developmentModel("large")),
     embeddingModel: resolve(values["embedding-model"] ?? developmentModel("embedding")),
     threads: positive("threads", values.threads),
@@ -89,17 +97,17 @@ async function runRounds({ adapters, rounds, shared }) {
   return results;
 }
 
-function summarise({ adapters }, results) {
+function summarise({ adapters, shared }, results) {
   return adapters.map((name) => {
     const own = results.filter((result) => result.adapter === name && result.figures !== undefined);
     if (own.length === 0) throw new Failure(`no process of ${name} got as far as reporting`);
-    const figures = withDerived(medians(own.map((result) => result.figures)));
+    const figures = withDerived(suiteRows[shared.suite], medians(own.map((result) => result.figures)));
     return { name, version: own[0].version, facts: own[0].facts, figures };
   });
 }
 
 function printReport(plan, results, columns) {
-  console.log(markdownTable(columns));
+  console.log(markdownTable(suiteRows[plan.shared.suite], columns));
   for (const { version, facts, figures } of columns) {
     const details = Object.values(facts).filter(Boolean).join(", ");
     const others = formatNumber(figures.othersCores);

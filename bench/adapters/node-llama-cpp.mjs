@@ -1,5 +1,6 @@
 // node-llama-cpp with its own prebuilt CPU binaries, through its public completion and embedding classes.
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 
 const packageFile = new URL("../node_modules/node-llama-cpp/package.json", import.meta.url);
 
@@ -18,6 +19,7 @@ export async function start({ threads }) {
   });
   return {
     openText: (path, options) => openText(library, llama, path, options),
+    openShared: (path, options) => openShared(library, llama, path, options),
     openEmbedder: (path, options) => openEmbedder(llama, path, options),
     describe: () => ({ llamaVersion: llama.llamaCppRelease.release, cpuModule: undefined }),
   };
@@ -42,6 +44,51 @@ async function openText({ LlamaCompletion }, llama, modelPath, { contextSize, ba
     },
     async close() {
       completion.dispose();
+      await context.dispose();
+      await model.dispose();
+    },
+  };
+}
+
+/** A context with several sequences; a request takes the one that was free last, which may hold its beginning. */
+async function openShared({ LlamaCompletion }, llama, modelPath, options) {
+  const { contextSize, batchSize, threads, sequences, folder } = options;
+  const model = await llama.loadModel({ modelPath, gpuLayers: 0 });
+  const context = await model.createContext({
+    contextSize,
+    batchSize,
+    threads,
+    sequences,
+    flashAttention: "auto",
+  });
+  const free = Array.from({ length: sequences }, () => {
+    const sequence = context.getSequence();
+    return { sequence, completion: new LlamaCompletion({ contextSequence: sequence }) };
+  });
+  const all = [...free];
+  const begins = model.tokens.shouldPrependBosToken && model.tokens.bos !== null ? 1 : 0;
+  return {
+    countTokens: async (text) => model.tokenize(text).length + begins,
+    async generate(prompt, { maxTokens, signal, onTokens, conversation }) {
+      const taken = free.pop();
+      if (taken === undefined) throw new Error("more requests than sequences");
+      const file = folder && conversation && join(folder, `${conversation}.bin`);
+      try {
+        if (file && existsSync(file)) await taken.sequence.loadStateFromFile(file, { acceptRisk: true });
+        await taken.completion.generateCompletion(prompt, {
+          maxTokens,
+          signal,
+          temperature: 0,
+          repeatPenalty: false,
+          onToken: (tokens) => onTokens(tokens.length),
+        });
+        if (file) await taken.sequence.saveStateToFile(file);
+      } finally {
+        free.push(taken);
+      }
+    },
+    async close() {
+      for (const { completion } of all) completion.dispose();
       await context.dispose();
       await model.dispose();
     },

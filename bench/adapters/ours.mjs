@@ -16,6 +16,7 @@ export async function start() {
   const { llamaVersion, cpuModule } = await backendInfo();
   return {
     openText: (path, options) => openText(LocalModel, path, options),
+    openShared: (path, options) => openShared(LocalModel, path, options),
     openEmbedder: (path, options) => openEmbedder(LocalModel, path, options),
     describe: () => ({ llamaVersion, cpuModule }),
   };
@@ -30,6 +31,22 @@ async function openText(LocalModel, path, { contextSize, batchSize, threads }) {
     async generate(prompt, { maxTokens, signal, onTokens }) {
       const generation = context.generate({ prompt, maxTokens, temperature: 0 }, { signal });
       for await (const piece of generation) onTokens(piece.tokens);
+    },
+    close: () => model.close(),
+  };
+}
+
+async function openShared(LocalModel, path, { contextSize, batchSize, threads, sequences, folder }) {
+  const model = await LocalModel.load(path, { gpuLayers: 0 });
+  const kv = { kvTypeK: "f16", kvTypeV: "f16" };
+  const state = folder === undefined ? {} : { state: { folder, onBattery: true } };
+  const options = { contextSize, batchSize, threads, parallel: sequences, ...kv, ...state };
+  const context = await model.createContext(options);
+  return {
+    countTokens: (text) => model.countTokens(text, { bos: true }),
+    async generate(prompt, { maxTokens, signal, onTokens, lane, conversation }) {
+      const request = { prompt, maxTokens, temperature: 0, lane, conversation };
+      for await (const piece of context.generate(request, { signal })) onTokens(piece.tokens);
     },
     close: () => model.close(),
   };

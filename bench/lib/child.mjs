@@ -1,7 +1,6 @@
 // One process, one engine, one round: node --expose-gc child.mjs '{"adapter":...}', figures over the IPC channel.
-import { anonymousMb, watchOthers } from "./memory.mjs";
-import { Prompts } from "./prompts.mjs";
-import * as sections from "./sections.mjs";
+import { watchOthers } from "./memory.mjs";
+import { suites } from "./suites.mjs";
 
 const options = JSON.parse(process.argv[2]);
 const figures = {};
@@ -19,18 +18,8 @@ async function section(name, body) {
 async function measure() {
   const adapter = await import(`../adapters/${options.adapter}.mjs`);
   const version = adapter.version();
-  const baselineMb = await anonymousMb();
   const othersSinceStart = watchOthers();
-
-  const { engine, figures: started } = await sections.measureStart(adapter, options);
-  const { session, figures: loaded } = await sections.measureLoad(engine, options);
-  Object.assign(figures, started, loaded);
-  const prompts = new Prompts(session.countTokens);
-  await section("text", () => sections.measureText(session, prompts));
-  await section("cancel", () => sections.measureCancel(session, prompts));
-  await section("close", () => sections.measureClose(session, baselineMb));
-  await section("reloads", () => sections.measureReloads(engine, options));
-  await section("embeddings", () => sections.measureEmbeddings(engine, options));
+  const { engine, prompts } = await suites[options.suite](adapter, options, section);
   figures.othersCores = othersSinceStart();
   return { version, facts: engine.describe(), prompts: prompts.digest, figures, errors };
 }

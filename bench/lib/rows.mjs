@@ -1,5 +1,5 @@
 // The rows of the table: `id` names the figure, `goal` says what this project wants of it.
-// Goals: { atMost } and { atLeast } bound the figure, { ratioAtLeast } bounds the speed relative to the peer.
+// Goals: { atMost } and { atLeast } bound the figure, { ratioAtLeast } and { ratioAtMost } its ratio to the peer's.
 
 export const rows = [
   {
@@ -91,7 +91,7 @@ export const rows = [
 ];
 
 /** The figures of the rows, with the ones that are computed from others. */
-export function withDerived(figures) {
+export function withDerived(rows, figures) {
   const derived = rows.filter((row) => row.from).map((row) => [row.id, row.from(figures)]);
   return { ...figures, ...Object.fromEntries(derived) };
 }

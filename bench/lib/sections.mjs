@@ -4,6 +4,7 @@ import { anonymousMb, peakMb } from "./memory.mjs";
 import { withLoopProbe } from "./probe.mjs";
 import { Prompts } from "./prompts.mjs";
 import { maximum, median } from "./statistics.mjs";
+import { msSince, repeat, timed } from "./timed.mjs";
 
 const shortPrompt = 32;
 const longPrompt = 512;
@@ -14,33 +15,8 @@ const embeddedTexts = 64;
 const reloads = 20;
 const repetitions = 3;
 
-const msSince = (start) => performance.now() - start;
-
-/** Runs one generation; times are in ms from the request. */
-async function timed(session, prompt, options) {
-  const start = performance.now();
-  const seen = { tokens: 0, firstMs: undefined, firstTokens: 0, lastMs: 0 };
-  const onTokens = (count) => {
-    seen.lastMs = msSince(start);
-    if (seen.firstMs === undefined) {
-      seen.firstMs = seen.lastMs;
-      seen.firstTokens = count;
-    }
-    seen.tokens += count;
-  };
-  await session.generate(prompt, { ...options, onTokens });
-  if (seen.firstMs === undefined) throw new Error("the engine generated nothing");
-  return seen;
-}
-
 const decodeRate = ({ tokens, firstTokens, firstMs, lastMs }) =>
   ((tokens - firstTokens) / (lastMs - firstMs)) * 1000;
-
-async function repeat(times, body) {
-  const results = [];
-  for (let index = 0; index < times; index += 1) results.push(await body(index));
-  return results;
-}
 
 export async function measureStart(adapter, options) {
   const start = performance.now();

@@ -1,5 +1,3 @@
-import { rows } from "./rows.mjs";
-
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 export function formatNumber(value) {
@@ -14,6 +12,10 @@ const ratioOf = (ours, peer) => (isNumber(ours) && isNumber(peer) && peer > 0 ? 
 /** The goal in words and whether it is met; `met` is undefined where it cannot be told. */
 export function judge(goal, value, ratio, figures) {
   if (goal === undefined) return { text: "", met: undefined };
+  if (goal.ratioAtMost !== undefined) {
+    const met = isNumber(ratio) ? ratio <= goal.ratioAtMost : undefined;
+    return { text: `<= ${goal.ratioAtMost.toFixed(1)}x`, met };
+  }
   if (goal.ratioAtLeast !== undefined) {
     return {
       text: `>= ${goal.ratioAtLeast.toFixed(1)}x`,
@@ -29,7 +31,7 @@ export function judge(goal, value, ratio, figures) {
 
 const verdict = (met) => (met === undefined ? "" : met ? "yes" : "no");
 
-function tableCells(columns) {
+function tableCells(rows, columns) {
   const [first, second] = columns;
   const names = columns.map(({ name }) => name);
   const ratioHeader = second ? [`${first.name} / ${second.name}`] : [];
@@ -45,8 +47,8 @@ function tableCells(columns) {
 }
 
 /** A Markdown table; `columns` are `{ name, figures }`, ours first. Goals are judged for ours alone. */
-export function markdownTable(columns) {
-  const cells = tableCells(columns);
+export function markdownTable(rows, columns) {
+  const cells = tableCells(rows, columns);
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const isText = (column) => ["metric", "unit", "better", "goal", "met"].includes(cells[0][column]);
   const pad = (text, column) =>
