@@ -191,7 +191,7 @@ export const SETTINGS = {
   ELIZA_LOCAL_IDLE_UNLOAD_MS: setting(
     "number",
     integer(0, 2_147_483_647),
-    "Milliseconds without a request after which a model leaves memory; 0 keeps it until the agent stops",
+    "Milliseconds without a request after which a model leaves memory; 0 keeps it until the agent stops or its memory is needed",
     "900000",
   ),
   ELIZA_LOCAL_RAM_HEADROOM_MB: setting(

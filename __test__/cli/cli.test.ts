@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fromRoot } from "../../scripts/lib/paths.mjs";
-import { duration, size, table } from "../../ts/cli/output.js";
+import { duration, homeShortened, size, table } from "../../ts/cli/output.js";
 import { SETTINGS } from "../../ts/settings.js";
 import { pseudoGguf, startHub, type TestHub } from "../helpers/hub-server.js";
 import { MODELS, modelPath } from "../helpers/models.js";
@@ -75,6 +75,12 @@ describe("the text of numbers", () => {
     [61, "1 min 01 s"],
     [3725, "1 h 02 min"],
   ])("%d seconds are %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+
+  it("paths below the home folder are short and say nothing of their owner", () => {
+    const home = join("/", "home", "ada");
+    expect(homeShortened(`${home}/models/a.gguf, ${home}/b`, home)).toBe("~/models/a.gguf, ~/b");
+    expect(homeShortened("/home/adam/a.gguf", home)).toBe("/home/adam/a.gguf");
+  });
 
   it("columns line up", () => {
     expect(

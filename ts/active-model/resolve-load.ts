@@ -68,7 +68,7 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     );
   }
   if (fit.verdict !== "fits") warnings.push(`Memory is tight: ${fit.reason}.`);
-  const capabilities = modelCapabilities({
+  const loadFacts = {
     entry: tier ?? model.entry,
     runtime,
     flashAttention: fields.flashAttention.value,
@@ -77,19 +77,28 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     drafter: files.drafter,
     mtpDisabled: settings.mtpDisabled,
     vision: files.vision,
-  });
+  };
+  // None of them has a meaning for vectors.
+  const capabilities = purpose === "embedding" ? [] : modelCapabilities(loadFacts);
   return { model, fields, fit, capabilities, warnings, spec: specOf(purpose, fields) };
 }
 
-/** The fields as lines for people: name, value, origin. */
+/** What an embedder has no use for. */
+const TEXT_ONLY = ["contextSize", "kvTypeK", "kvTypeV", "flashAttention", "parallel", "ctxCheckpoints"];
+
+/** The fields that the load depends on as lines for people: name, value, origin. */
 export function describeLoad({
   fields,
+  spec,
 }: ResolvedLoad): { field: string; value: string; from: FieldOrigin }[] {
-  return Object.entries(fields).map(([field, { value, from }]: [string, Field<unknown>]) => ({
-    field,
-    value: typeof value === "object" ? JSON.stringify(value) : String(value),
-    from,
-  }));
+  const unused = "embedder" in spec ? TEXT_ONLY : [];
+  return Object.entries(fields)
+    .filter(([field]) => !unused.includes(field))
+    .map(([field, { value, from }]: [string, Field<unknown>]) => ({
+      field,
+      value: typeof value === "object" ? JSON.stringify(value) : String(value),
+      from,
+    }));
 }
 
 function assertCapable({ id, kind }: ModelFacts, purpose: Purpose): void {

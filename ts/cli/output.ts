@@ -1,3 +1,6 @@
+import { homedir } from "node:os";
+import { sep } from "node:path";
+
 /** Where a command writes to. */
 export interface Io {
   /** Results. */
@@ -49,6 +52,11 @@ export function printable(text: string): string {
 function isControl(character: string): boolean {
   const code = character.codePointAt(0) ?? 0;
   return (code < 32 && character !== "\n" && character !== "\t") || (code >= 127 && code < 160);
+}
+
+/** Paths below the home folder as `~/…`: shorter, and no user name in what people paste elsewhere. */
+export function homeShortened(text: string, home = homedir()): string {
+  return home.length > 1 ? text.replaceAll(`${home}${sep}`, `~${sep}`) : text;
 }
 
 export function writeLine(stream: NodeJS.WritableStream, text: string): void {

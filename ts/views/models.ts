@@ -54,7 +54,7 @@ function wishesOf({ contextSize, kvType, memoryHeadroomBytes }: Config): FitWish
   return { contextSize, kvTypeK: kvType, kvTypeV: kvType, headroomBytes: memoryHeadroomBytes };
 }
 
-function fitLine({ verdict, numbers, estimated, reason }: Fit): FitLine {
+export function fitLine({ verdict, numbers, estimated, reason }: Fit): FitLine {
   const { largestContext, neededBytes } = numbers;
   return { verdict, largestContext, neededBytes, estimated, reason };
 }

@@ -2,7 +2,7 @@ import { type DoctorReport, doctorReport, type RoleReport } from "../../views/do
 import type { MachineView } from "../../views/machine.js";
 import { settingLines } from "../../views/settings.js";
 import type { CliContext } from "../context.js";
-import { size } from "../output.js";
+import { homeShortened, size } from "../output.js";
 
 /** `doctor`: what is here, what is used, what is wrong and how to mend it. Ends with 1 when something cannot work. */
 export async function doctor(context: CliContext): Promise<void> {
@@ -10,7 +10,7 @@ export async function doctor(context: CliContext): Promise<void> {
   const agent = await context.agent();
   const report = await doctorReport(agent, settings).finally(() => agent.close());
   if (report.findings.some(({ level }) => level === "error")) context.exitCode = 1;
-  context.result(report, shown);
+  context.result(report, (shownReport) => homeShortened(shown(shownReport)));
 }
 
 function shown({ machine, models, roles, settings, findings }: DoctorReport): string {
@@ -57,8 +57,14 @@ function roleLines(role: RoleReport, index: number, all: readonly RoleReport[]):
   return [
     head,
     line("", load.join(", ")),
+    ...(role.fit === undefined ? [] : [line("", fitText(role.fit))]),
     ...(role.capabilities ?? []).map(({ id, state, reason }) => line("", `${id} ${state}: ${reason}`)),
   ];
+}
+
+function fitText({ verdict, neededBytes, reason }: NonNullable<RoleReport["fit"]>): string {
+  const words = { fits: "fits", tight: "is tight", no: "does not fit" }[verdict];
+  return `${words}, ${size(neededBytes)}: ${reason}`;
 }
 
 function roleText({ model, source, path, quantization, problem }: RoleReport): string {
