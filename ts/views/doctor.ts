@@ -9,6 +9,7 @@ import type { Role } from "../download/selection.js";
 import { pressureNow } from "../engine/arbiter/shared.js";
 import { LocalInferenceError } from "../errors.js";
 import { type MachineView, machineView } from "./machine.js";
+import { type FitLine, fitLine } from "./models.js";
 import type { SettingLine } from "./settings.js";
 
 export interface RoleReport {
@@ -19,6 +20,8 @@ export interface RoleReport {
   readonly quantization?: string;
   /** How it is loaded, and where each value comes from. */
   readonly load?: readonly { readonly field: string; readonly value: string; readonly from: string }[];
+  /** Whether it fits now. */
+  readonly fit?: FitLine;
   readonly capabilities?: readonly Capability[];
   readonly warnings?: readonly string[];
   readonly problem?: string;
@@ -93,6 +96,7 @@ async function roleReport(role: Role, agent: Agent): Promise<RoleReport> {
       path: resolved.spec.path,
       quantization,
       load: describeLoad(resolved),
+      fit: fitLine(resolved.fit),
       capabilities: resolved.capabilities,
       warnings: resolved.warnings,
       ...(wrong ? { problem: `It is of the kind ${kind}.` } : {}),
