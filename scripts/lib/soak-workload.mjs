@@ -54,7 +54,7 @@ export class SoakWorkload {
     this.#library = library;
     this.#random = randomOf(seed);
     this.#engines = [library.Engine.create(), library.Engine.create()];
-    const context = { contextSize: 2048, parallel: 4, queueLimit: 4, prefixCacheBytes: 24 << 20 };
+    const context = { contextSize: 2048, parallel: 4, queueLimit: 1, prefixCacheBytes: 24 << 20 };
     this.#text = { path: chat, context: { ...context, state: { folder, onBattery: true } } };
     this.#vectors = { path: embedding, embedder: {} };
   }
