@@ -1,8 +1,7 @@
 // Do concurrent requests and reuse gain what they should here, and change no token? Figures on the last line.
 import { checkGain, checkSecondTurn, checkTokens } from "./lib/concurrency-checks.mjs";
-import { developmentModel, requireBuild, requireFiles } from "./lib/demo-models.mjs";
-import { done, Failure, main } from "./lib/log.mjs";
-import { fromRoot } from "./lib/paths.mjs";
+import { developmentModel, requireFiles } from "./lib/demo-models.mjs";
+import { verify } from "./lib/verify.mjs";
 
 const usage = `usage: npm run -s verify:concurrency
 
@@ -10,36 +9,17 @@ Checks with the development model of chats (npm run models) that four requests a
 throughput of one, that the second turn of a conversation begins in at most half the time of the first, and that tokens are
 the same with and without cache and company, by the rule of docs/concurrency.md. Exits with 0 if everything holds.`;
 
-/** A hang must not look like a slow machine. */
-const timeLimitMs = 240_000;
 const context = { contextSize: 2048, threads: 2, parallel: 4 };
 
-await main(async () => {
-  if (process.argv.includes("--help")) return console.log(usage);
-  requireBuild();
+await verify(usage, async ({ LocalModel }) => {
   const path = developmentModel("large");
   requireFiles([path]);
-  const start = performance.now();
-  const watchdog = setTimeout(() => {
-    process.stderr.write(`✗ no result after ${timeLimitMs / 1000} s\n`);
-    process.exit(1);
-  }, timeLimitMs);
+  const model = await LocalModel.load(path);
+  const figures = [];
   try {
-    const { LocalModel } = await import(fromRoot("dist/index.js"));
-    const model = await LocalModel.load(path);
-    const figures = [];
-    try {
-      for (const check of [checkTokens, checkSecondTurn, checkGain])
-        figures.push(await check(model, context));
-    } finally {
-      await model.close();
-    }
-    done("everything holds");
-    console.log(`${figures.join("; ")}; ${((performance.now() - start) / 1000).toFixed(1)} s in all`);
-  } catch (error) {
-    if (error instanceof Failure || error?.name !== "LocalInferenceError") throw error;
-    throw new Failure(`${error.code}: ${error.message}`);
+    for (const check of [checkTokens, checkSecondTurn, checkGain]) figures.push(await check(model, context));
   } finally {
-    clearTimeout(watchdog);
+    await model.close();
   }
+  return figures;
 });

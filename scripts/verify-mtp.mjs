@@ -1,7 +1,5 @@
 // Does speculative decoding on this machine give the same tokens, accept what it must, and never lose time?
-import { requireBuild } from "./lib/demo-models.mjs";
-import { done, Failure, main, step, warn } from "./lib/log.mjs";
-import { fromRoot } from "./lib/paths.mjs";
+import { done, Failure, step, warn } from "./lib/log.mjs";
 import {
   expectedText,
   fixedWindow,
@@ -11,13 +9,13 @@ import {
   speedUps,
   syntheticFile,
 } from "./lib/speculation.mjs";
+import { verify } from "./lib/verify.mjs";
 
 const usage = `usage: npm run -s verify:mtp
 
 Checks the built package with the synthetic pairs (node scripts/dev-models.mjs --only synthetic-mtp,synthetic-mtp-large):
 tokens and acceptance exactly, then the speed-up of each window over plain decoding. Exits with 0 if everything holds.`;
 
-const timeLimitMs = 240_000;
 /** Whatever the drafter is, no more time than this may be lost. */
 const leastSpeedUp = 0.97;
 
@@ -97,26 +95,9 @@ async function checkSpeed(library) {
   return `80 %: ${shown.join(", ")}; 0 %: adaptive ${bad.ratios.adaptive.toFixed(2)}x`;
 }
 
-await main(async () => {
-  if (process.argv.includes("--help")) return console.log(usage);
-  requireBuild();
-  const start = performance.now();
-  const watchdog = setTimeout(() => {
-    process.stderr.write(`✗ no result after ${timeLimitMs / 1000} s\n`);
-    process.exit(1);
-  }, timeLimitMs);
-  try {
-    const library = await import(fromRoot("dist/index.js"));
-    step("tokens and acceptance on the small synthetic pair");
-    await checkExactly(library);
-    step("speed on the large synthetic pair");
-    const figures = await checkSpeed(library);
-    done("everything holds");
-    console.log(`equal tokens; ${figures}; ${((performance.now() - start) / 1000).toFixed(1)} s in all`);
-  } catch (error) {
-    if (error instanceof Failure || error?.name !== "LocalInferenceError") throw error;
-    throw new Failure(`${error.code}: ${error.message}`);
-  } finally {
-    clearTimeout(watchdog);
-  }
+await verify(usage, async (library) => {
+  step("tokens and acceptance on the small synthetic pair");
+  await checkExactly(library);
+  step("speed on the large synthetic pair");
+  return ["equal tokens", await checkSpeed(library)];
 });

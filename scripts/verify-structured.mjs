@@ -1,18 +1,16 @@
 // Does every answer have the form that was asked for, on this machine? Prints its figures on the last line.
 import { basename } from "node:path";
-import { modelsToUse, requireBuild } from "./lib/demo-models.mjs";
-import { done, Failure, main, step } from "./lib/log.mjs";
-import { fromRoot } from "./lib/paths.mjs";
+import { modelsToUse } from "./lib/demo-models.mjs";
+import { Failure, step } from "./lib/log.mjs";
 import { startTalker } from "./lib/structured-agent.mjs";
 import { runCase, structuredCases } from "./lib/structured-cases.mjs";
+import { verify } from "./lib/verify.mjs";
 
 const usage = `usage: npm run -s verify:structured [-- --count N]
 
 Generates N (100) answers for each way to constrain one, at temperature 1.2, and judges each of them; then one message
 goes through a real agent. LOCAL_LARGE_MODEL chooses another model than the development model. Exits with 0 if all hold.`;
 
-/** A hang must not look like a slow machine. */
-const timeLimitMs = 240_000;
 const maxTokens = 20;
 
 function countOf(argv) {
@@ -64,30 +62,17 @@ async function verifyAgent(library, path) {
   }
 }
 
-await main(async () => {
-  if (process.argv.includes("--help")) return console.log(usage);
-  requireBuild();
-  const start = performance.now();
-  const watchdog = setTimeout(() => {
-    process.stderr.write(`✗ no result after ${timeLimitMs / 1000} s\n`);
-    process.exit(1);
-  }, timeLimitMs);
-  try {
-    const library = await import(fromRoot("dist/index.js"));
-    const { large } = await modelsToUse(library);
-    const figures = await verifyCases(library, large.path, countOf(process.argv));
-    await verifyAgent(library, large.path);
-    done("every answer has its form");
-    const sum = (key) => figures.reduce((total, one) => total + one[key], 0);
-    const [answers, tokens] = [sum("count"), sum("tokens")];
-    const percent = (part) => `${((100 * part) / tokens).toFixed(0)} %`;
-    console.log(
-      `${basename(large.path)}: ${answers} of ${answers} answers valid in ${figures.length} forms, ` +
-        `${sum("limits")} of them cut short and closed; ${percent(sum("forced"))} of ${tokens} tokens determined, ` +
-        `${percent(sum("refused"))} refused; agent replied with 1 call; ` +
-        `${((performance.now() - start) / 1000).toFixed(1)} s in all`,
-    );
-  } finally {
-    clearTimeout(watchdog);
-  }
+await verify(usage, async (library) => {
+  const { large } = await modelsToUse(library);
+  const figures = await verifyCases(library, large.path, countOf(process.argv));
+  await verifyAgent(library, large.path);
+  const sum = (key) => figures.reduce((total, one) => total + one[key], 0);
+  const [answers, tokens] = [sum("count"), sum("tokens")];
+  const percent = (part) => `${((100 * part) / tokens).toFixed(0)} %`;
+  return [
+    `${basename(large.path)}: ${answers} of ${answers} answers valid in ${figures.length} forms, ` +
+      `${sum("limits")} of them cut short and closed`,
+    `${percent(sum("forced"))} of ${tokens} tokens determined, ${percent(sum("refused"))} refused`,
+    "agent replied with 1 call",
+  ];
 });
