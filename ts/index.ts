@@ -125,3 +125,6 @@ export type { Structured } from "./structured/structured.js";
 export type { TemplateMode } from "./structured/templates.js";
 export type { ToolCall, ToolCallDelta } from "./structured/tool-calls.js";
 export { type Validator, validatorOf } from "./structured/validate.js";
+export type { DoctorReport, Finding, RoleReport } from "./views/doctor.js";
+export { type Inspection, inspectFile, type KvCost } from "./views/inspect.js";
+export { type MachineView, machineView } from "./views/machine.js";

@@ -1,9 +1,16 @@
 import { type IAgentRuntime, Service } from "@elizaos/core";
+import type { SwitchOptions } from "./active-model/active-model.js";
+import { SLOTS, type SlotName, type SlotState } from "./active-model/slot.js";
 import { type Agent, agentOf, closeAgent, type ModelRole, openAgent } from "./agent.js";
+import type { InstalledModel } from "./download/registry.js";
+import type { ModelStore, Removal } from "./download/store.js";
 import type { PrewarmRequest } from "./engine/prewarm.js";
 import type { Usage } from "./engine/types.js";
+import { offerEmbeddingsLate } from "./handlers/offer-embeddings.js";
 import { log } from "./log.js";
 import { PLUGIN_NAME } from "./names.js";
+import { type DoctorReport, doctorReport } from "./views/doctor.js";
+import { settingLines } from "./views/settings.js";
 
 /** Ties the models an agent uses to the agent's life. */
 export class LocalInferenceService extends Service {
@@ -25,6 +32,39 @@ export class LocalInferenceService extends Service {
    */
   prewarm(role: "small" | "large", beginning: Beginning): Promise<Usage> {
     return prewarm(agentOf(this.runtime), role, beginning);
+  }
+
+  /** The models in use, by what they are used for. */
+  models(): SlotState[] {
+    return agentOf(this.runtime).active.states();
+  }
+
+  /** Makes a model active; see `switchTo` of `ActiveModels`. It is not remembered for the next start. */
+  async switchTo(name: string, options: SwitchOptions = {}): Promise<SlotState[]> {
+    const states = await agentOf(this.runtime).active.switchTo(name, options);
+    await offerEmbeddingsLate(this.runtime, true);
+    return states;
+  }
+
+  /** Frees memory once running requests have ended; the next request loads again. Default: every model. */
+  unload(...slots: readonly SlotName[]): Promise<SlotState[]> {
+    return agentOf(this.runtime).active.unload(...(slots.length === 0 ? SLOTS : slots));
+  }
+
+  /** The models of this machine: finds, fetches and checks them. */
+  get store(): ModelStore {
+    return agentOf(this.runtime).store;
+  }
+
+  /** Deletes a model of the models folder, once no request of this agent uses it. */
+  remove(model: InstalledModel): Promise<Removal> {
+    return agentOf(this.runtime).remove(model);
+  }
+
+  /** What is here, what is used, what is wrong and how to mend it. */
+  doctor(): Promise<DoctorReport> {
+    const settings = settingLines((name) => this.runtime.getSetting(name), process.env, "agent");
+    return doctorReport(agentOf(this.runtime), settings);
   }
 
   /** core calls it for an agent that is stopped as a whole. */

@@ -46,6 +46,24 @@ describe("the service", () => {
     expect(fake.loads).toHaveLength(0);
   });
 
+  it("offers to programs what the routes and the command line do", async () => {
+    const { fake, start } = await setUp();
+    const runtime = await start();
+    const service = runtime.getService("local-inference") as unknown as LocalInferenceService;
+    expect((await service.switchTo("chat")).map(({ status }) => status)).toEqual(["ready", "ready"]);
+    expect(service.models().map(({ modelId }) => modelId)).toEqual(["chat", "chat", undefined]);
+    const { roles, findings } = await service.doctor();
+    expect(roles.map(({ source, fit }) => [source, fit?.verdict])).toEqual([
+      ["setting", "fits"],
+      ["setting", "fits"],
+      ["setting", "fits"],
+    ]);
+    expect(findings.filter(({ level }) => level === "error")).toHaveLength(1);
+    await service.unload();
+    expect(fake.closed).toEqual(["context", "model"]);
+    expect(await service.store.findInstalled("nothing")).toBeUndefined();
+  });
+
   it("preloads in the background when the settings ask for it", async () => {
     const { fake, start } = await setUp({}, { LOCAL_PRELOAD: "true" });
     await start();
