@@ -80,13 +80,22 @@ describe("truncate", () => {
     expect(fake.inputs.map(({ prompt }) => prompt?.includes("a"))).toEqual([true, false]);
   });
 
+  it("sends a question that leaves less room for the answer than it should", async () => {
+    const fake = useFake();
+    const messages = [long("a", 100), long("b", 1800)];
+    const model = await load();
+    const { usage } = await model.generate({ messages, contextFull: "truncate", maxTokens: 8192 }).result;
+    expect(fake.inputs[0]?.prompt).toBe(`<user>${"b".repeat(1800)}`);
+    expect(usage.droppedMessages).toBe(1);
+  });
+
   it("refuses what cannot be shortened, with numbers", async () => {
     useFake();
     const model = await load();
     const answer = model.generate({ messages: [long("a", 3000)], contextFull: "truncate" });
     await expect(answer.result).rejects.toMatchObject({
       code: "CONTEXT_OVERFLOW",
-      message: expect.stringMatching(/3006 tokens, and 1536 have room/),
+      message: expect.stringMatching(/3006 tokens, and the context holds 2048/),
       hint: expect.any(String),
     });
   });

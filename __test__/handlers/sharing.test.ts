@@ -31,9 +31,10 @@ describe("the lane", () => {
   });
 
   it("that nobody knows is refused", () => {
-    expect(() => sharing({ priority: "urgent" })).toThrow(
+    expect(() => sharing({ lane: "urgent" })).toThrow(
       expect.objectContaining({ code: "INVALID_INPUT", message: expect.stringContaining("urgent") }),
     );
+    expect(sharing({ priority: 5 }).lane).toBe("normal");
   });
 });
 

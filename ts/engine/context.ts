@@ -112,7 +112,7 @@ export class LocalContext implements AsyncDisposable {
     const { messages, contextFull, prefill = "" } = request;
     if (messages === undefined || contextFull !== "truncate") return { messages, dropped: 0 };
     const { contextSize } = this.info;
-    const room = contextSize - reserveOf(request, contextSize);
+    const room = { contextSize, prompt: contextSize - reserveOf(request, contextSize) };
     return truncated(messages, room, async (some) =>
       this.#count((await this.#promptOf({ ...request, messages: some })) + prefill),
     );

@@ -18,23 +18,30 @@ export function reserveOf({ reserveTokens, maxTokens }: GenerateRequest, context
   return Math.max(1, Math.min(reserveTokens ?? usual, half));
 }
 
+/** Tokens of a context, and how many of them the prompt should take at most. */
+export interface Room {
+  readonly contextSize: number;
+  readonly prompt: number;
+}
+
 /**
- * Leaves out the oldest messages until the rest has at most `room` tokens; as few as possible.
+ * Leaves out the oldest messages until the prompt leaves room for the answer; as few as possible. What must stay is sent
+ * also when it leaves less room than that.
  *
  * @param count Tokens of the prompt that the model's template makes of messages.
- * @throws LocalInferenceError `CONTEXT_OVERFLOW` when what must stay is too long.
+ * @throws LocalInferenceError `CONTEXT_OVERFLOW` when what must stay fills the context.
  */
 export async function truncated(
   messages: readonly ChatMessage[],
-  room: number,
+  room: Room,
   count: (messages: readonly ChatMessage[]) => Promise<number>,
 ): Promise<Truncated> {
   const stretches = droppable(messages);
   const without = (dropped: number) => withoutOldest(messages, stretches, dropped);
-  const fits = async (dropped: number) => (await count(without(dropped))) <= room;
+  const fits = async (dropped: number) => (await count(without(dropped))) <= room.prompt;
   if (await fits(0)) return { messages, dropped: 0 };
   const tokens = await count(without(stretches.length));
-  if (tokens > room) throw overflow(tokens, room);
+  if (tokens >= room.contextSize) throw overflow(tokens, room.contextSize);
   // Fewer messages have fewer tokens, so the smallest number that fits is found by halving.
   let [tooFew, enough] = [0, stretches.length];
   while (enough - tooFew > 1) {
@@ -46,10 +53,10 @@ export async function truncated(
   return { messages: rest, dropped: messages.length - rest.length };
 }
 
-function overflow(tokens: number, room: number): LocalInferenceError {
+function overflow(tokens: number, contextSize: number): LocalInferenceError {
   return new LocalInferenceError(
     "CONTEXT_OVERFLOW",
-    `The system text and the last message have ${tokens} tokens, and ${room} have room beside the answer.`,
-    { hint: "Shorten the last message, lower maxTokens, or use a larger context.", reason: "invalid_input" },
+    `The system text and the last message have ${tokens} tokens, and the context holds ${contextSize}, the answer included.`,
+    { hint: "Shorten the last message, or use a larger context.", reason: "invalid_input" },
   );
 }

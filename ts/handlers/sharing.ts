@@ -31,12 +31,13 @@ export function sharingOf(
 }
 
 function laneOf({ lanes }: Pick<Config, "lanes">, type: string, params: TextParams): Lane {
-  const asked = params.lane ?? params.priority ?? ofEliza(params).priority;
-  if (asked !== undefined && asked !== null) {
-    const lane = LANES.find((one) => one === asked);
-    if (lane === undefined) throw invalidInput(`The lane ${JSON.stringify(asked)} is not known.`);
-    return lane;
+  const named = (value: unknown) => LANES.find((one) => one === value);
+  if (params.lane !== undefined && params.lane !== null && named(params.lane) === undefined) {
+    throw invalidInput(`lane ${JSON.stringify(params.lane)} is not known: use ${LANES.join(", ")}.`);
   }
+  // A priority of another kind is not meant for the queue.
+  const asked = named(params.lane) ?? named(params.priority) ?? named(ofEliza(params).priority);
+  if (asked !== undefined) return asked;
   // A stream has somebody who reads it.
   const usual = params.stream === true || INTERACTIVE_TYPES.includes(type) ? "interactive" : "normal";
   return lanes[type] ?? usual;

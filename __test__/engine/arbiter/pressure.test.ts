@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { linuxSample } from "../../../ts/engine/arbiter/linux.js";
 import { judge, type PressureSample, scarceBytes } from "../../../ts/engine/arbiter/pressure.js";
+import { pressureNow } from "../../../ts/engine/arbiter/shared.js";
 import type { Pressure } from "../../../ts/engine/arbiter/types.js";
 import { PressureWatch } from "../../../ts/engine/arbiter/watch.js";
 
@@ -108,6 +109,12 @@ describe("what Linux tells", () => {
     await write({ "proc/self/cgroup": "nonsense\n", "proc/pressure/memory": "" });
     expect(await linuxSample(root)).toEqual({});
   });
+});
+
+it("this machine can be looked at", async () => {
+  const { level, reason } = await pressureNow();
+  expect(["none", "moderate", "critical"]).toContain(level);
+  expect(reason).not.toBe("");
 });
 
 describe("the watch", () => {
