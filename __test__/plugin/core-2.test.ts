@@ -18,6 +18,7 @@ interface Runtime {
   stop(): Promise<void>;
   useModel(type: string, params: unknown): Promise<unknown>;
   getModel(type: string): unknown;
+  dynamicPromptExecFromState(request: object): Promise<unknown>;
 }
 
 let fake: Fake;
@@ -98,6 +99,31 @@ describe("core 2", () => {
     const onStreamChunk = (chunk: string) => void chunks.push(chunk);
     expect(await runtime.useModel("TEXT_LARGE", { prompt: "Hi", onStreamChunk })).toBe("Hello there");
     expect(chunks).toEqual(["Hello", " there"]);
+  });
+
+  it("prompts that it composes begin alike, whatever the state of the moment", async () => {
+    const compose = (weather: string) =>
+      runtime.dynamicPromptExecFromState({
+        state: {
+          values: {},
+          data: {
+            providers: { WEATHER: { text: `It is ${weather}.` }, ACTIONS: { text: "# Actions\nREPLY" } },
+          },
+          text: "",
+        },
+        params: { prompt: "Answer as {{agentName}}.\n{{providers}}\nBe brief." },
+        schema: [{ field: "text", description: "the answer" }],
+        options: { modelSize: "large", maxRetries: 0, contextCheckLevel: 0 },
+      });
+    await compose("raining");
+    await compose("sunny");
+    const [one, other] = fake.inputs.map(({ prompt }) => prompt ?? "");
+    const weather = one?.indexOf("raining") ?? -1;
+    expect(weather).toBeGreaterThan(0);
+    expect(other?.slice(0, weather)).toBe(one?.slice(0, weather));
+    for (const stable of ["Answer as", "# Actions", "Use this shape", "Be brief."]) {
+      expect(one?.slice(0, weather)).toContain(stable);
+    }
   });
 
   it("stopping the agent frees the models", async () => {
