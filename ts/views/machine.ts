@@ -1,6 +1,6 @@
 import { type Capability, machineCapabilities } from "../capabilities.js";
-import { backendInfo, accelerators as detected, hardwareFacts } from "../machine.js";
-import type { Accelerator, BackendInfo, HardwareFacts } from "../native.js";
+import { backendInfo, accelerators as detected, hardwareFacts, powerState } from "../machine.js";
+import type { Accelerator, BackendInfo, HardwareFacts, PowerState } from "../native.js";
 
 /** What this machine has, and what of it is used. */
 export interface MachineView {
@@ -9,16 +9,19 @@ export interface MachineView {
   /** Accelerators, whether or not this installation can use them. */
   readonly accelerators: readonly Accelerator[];
   readonly capabilities: readonly Capability[];
+  /** Battery and temperature, as far as the system tells. */
+  readonly power: PowerState;
   /** One line: what computes, and why not something faster. */
   readonly reason: string;
 }
 
 /** @throws LocalInferenceError `BACKEND_UNAVAILABLE`. */
 export async function machineView(): Promise<MachineView> {
-  const [facts, backend, accelerators] = await Promise.all([hardwareFacts(), backendInfo(), detected()]);
+  const all = [hardwareFacts(), backendInfo(), detected(), powerState()] as const;
+  const [facts, backend, accelerators, power] = await Promise.all(all);
   const machine = { platform: process.platform, hardware: facts, devices: backend.devices, accelerators };
   const capabilities = machineCapabilities(machine);
-  return { facts, backend, accelerators, capabilities, reason: reasonOf(backend, capabilities) };
+  return { facts, backend, accelerators, capabilities, power, reason: reasonOf(backend, capabilities) };
 }
 
 function reasonOf(backend: BackendInfo, capabilities: readonly Capability[]): string {

@@ -29,11 +29,12 @@ function shown({ machine, models, roles, settings, findings }: DoctorReport): st
   ].join("\n");
 }
 
-function machineLines({ facts, backend, capabilities, reason }: MachineView): string[] {
+function machineLines({ facts, backend, capabilities, power, reason }: MachineView): string[] {
   const cores = `${facts.physicalCores} cores, ${facts.logicalCores} threads, ${facts.cpuLimit} usable`;
   return [
     line("processor", `${facts.cpuModel} (${facts.architecture}), ${cores}`),
     line("memory", `${size(facts.memoryTotal)}, ${size(facts.memoryAvailable)} available`),
+    ...powerLines(power),
     ...backend.devices.map(({ name, description, backend: via, memoryTotal, memoryFree }) => {
       const memory = memoryTotal > 0 ? `, ${size(memoryFree)} of ${size(memoryTotal)} free` : "";
       return line("device", `${name}: ${description.trim()} through ${via}${memory}`);
@@ -44,6 +45,15 @@ function machineLines({ facts, backend, capabilities, reason }: MachineView): st
     line("llama.cpp", backend.llamaVersion),
     line("computes on", reason),
   ];
+}
+
+function powerLines({ onBattery, batteryPercent, temperature }: MachineView["power"]): string[] {
+  const known = [
+    onBattery === undefined ? undefined : onBattery ? "on battery" : "plugged in",
+    batteryPercent === undefined ? undefined : `${Math.round(batteryPercent)} % charged`,
+    temperature === undefined ? undefined : `${Math.round(temperature)} °C`,
+  ].filter((text) => text !== undefined);
+  return known.length === 0 ? [] : [line("power", known.join(", "))];
 }
 
 /** How a model is loaded, in one line, and what it uses. */
