@@ -15,6 +15,7 @@ import { readSelection, selectedModel } from "./download/selection.js";
 import type { ModelStore, Removal } from "./download/store.js";
 import { Engine } from "./engine/engine.js";
 import { readModelHeader } from "./engine/model.js";
+import { idleBytes } from "./engine/residents.js";
 import { closedError } from "./errors.js";
 import { FileMemo, OncePerTurn, stampOf } from "./file-memo.js";
 import { givenDimension, StoredVectors } from "./handlers/stored-vectors.js";
@@ -147,6 +148,7 @@ export class Agent {
           settings: this.config,
           assess: addon.assessFit,
           ...how,
+          freedBytes: Math.max(how.freedBytes ?? 0, idleBytes()),
         }),
         this.config,
       ),

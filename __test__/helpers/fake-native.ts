@@ -38,8 +38,10 @@ export interface Script {
   /** Thrown by `generate`. */
   generateError?: string;
   loadError?: string | ((path: string) => string | undefined);
-  /** What every model takes; the machine has 1,000 bytes. */
+  /** What every model takes. */
   neededBytes?: number;
+  /** Free bytes of the machine. Default 1,000. */
+  memoryAvailable?: number;
   /** Bytes of a control group; without one the machine is not limited. */
   memoryLimit?: number;
   /** Loads wait for `Fake.release`. */
@@ -87,7 +89,11 @@ export class Fake {
       readShape: async () => ({ ...SHAPE, contextLength: this.script.header?.contextLength ?? 2048 }),
       assessFit: (shape: ModelShape, options: FitOptions) => this.#assess(shape, options),
       defaultHeadroom: () => 0,
-      hardwareFacts: async () => ({ ...HARDWARE, memoryTotal: this.script.memoryLimit ?? totalmem() }),
+      hardwareFacts: async () => ({
+        ...HARDWARE,
+        memoryTotal: this.script.memoryLimit ?? totalmem(),
+        memoryAvailable: this.script.memoryAvailable ?? 1000,
+      }),
       backendInfo: async () => ({
         cpuLevels: [],
         devices: [],
@@ -201,7 +207,6 @@ const HARDWARE = {
   physicalCores: 1,
   logicalCores: 1,
   cpuLimit: 1,
-  memoryAvailable: 1000,
   features: [],
 };
 

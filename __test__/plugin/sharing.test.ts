@@ -1,5 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { agentOf } from "../../ts/agent.js";
 import { memoryArbiter } from "../../ts/engine/arbiter/shared.js";
 import { setNativeForTests } from "../../ts/native.js";
 import { LocalInferenceService } from "../../ts/service.js";
@@ -144,6 +145,21 @@ describe("the service", () => {
     await service?.prewarm("large", { messages: [{ role: "system", content: "Be brief." }] });
     expect(fake.inputs).toMatchObject([{ prompt: "<system>Be brief.<user>", prewarm: true }]);
   });
+});
+
+it("a model is admitted where idle ones would leave for it, and they do", async () => {
+  const { runtime, fake } = await agent({ LOCAL_EMBEDDING_MODEL: "embed" }, { neededBytes: 600 });
+  await use(runtime, "TEXT_EMBEDDING", { text: "bread" });
+  fake.script.memoryAvailable = 300;
+  const { active } = agentOf(runtime);
+  await active.switchTo("chat", { slots: ["large"] });
+  expect(fake.closed).toEqual(["embedder", "model"]);
+  expect([active.state("large").status, active.state("embedding").status]).toEqual(["ready", "idle"]);
+  expect(
+    memoryArbiter()
+      .snapshot()
+      .entries.map(({ label }) => label),
+  ).toEqual(["chat.gguf"]);
 });
 
 it("two agents in one process share an arbiter, which knows what each model is for", async () => {

@@ -104,6 +104,14 @@ export function residentCount(): number {
   return memoryArbiter().size;
 }
 
+/** Bytes of handles that would leave for a load that needs them. */
+export function idleBytes(): number {
+  const idle = memoryArbiter()
+    .snapshot()
+    .entries.filter(({ state, leases }) => state === "ready" && leases === 0);
+  return idle.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
 /** What a context does and has done. */
 export interface ContextReport extends ContextMetrics {
   /** File name of the model. */
