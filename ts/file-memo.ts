@@ -5,7 +5,8 @@ export async function stampOf(paths: readonly string[]): Promise<string> {
   const stamps = await Promise.all(
     paths.map((path) =>
       stat(path).then(
-        ({ dev, ino, size, ctimeMs }) => `${dev}:${ino}:${size}:${ctimeMs}`,
+        // Not the time of the last change of its attributes: a new link or mode is no new content.
+        ({ dev, ino, size, mtimeMs }) => `${dev}:${ino}:${size}:${mtimeMs}`,
         () => "none",
       ),
     ),

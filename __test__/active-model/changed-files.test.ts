@@ -3,6 +3,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ActiveModels } from "../../ts/active-model/active-model.js";
 import { agentOf } from "../../ts/agent.js";
 import { type Selection, writeSelection } from "../../ts/download/selection.js";
 import { residentCount } from "../../ts/engine/residents.js";
@@ -161,6 +162,9 @@ describe("a model that another process chooses", () => {
     expect(loaded(fake)).toEqual(["first.gguf", "second.gguf", "first.gguf"]);
     const error = { code: "MODEL_INVALID", message: "torn" };
     expect(active.state("large")).toMatchObject({ modelId: "first", status: "ready", error });
+    await use({ large: "first" });
+    await ask(runtime);
+    expect(active.state("large")).not.toHaveProperty("error");
     await use({ large: "third" });
     await ask(runtime);
     expect(active.state("large")).toMatchObject({ modelId: "third", status: "ready" });
@@ -189,6 +193,36 @@ describe("a model that another process chooses", () => {
     await use({ large: "third" });
     await ask(runtime);
     expect(loaded(fake)).toEqual(["second.gguf", "third.gguf"]);
+  });
+
+  it("and that a request which never ends keeps out is waited for once, not by every request", async () => {
+    const { fake, runtime, agent, use } = await setUp();
+    await use({ large: "first" });
+    const loads = { first: await agent.active.current("large"), second: await agent.active.current("large") };
+    await use({ large: "second" });
+    loads.second = await agent.active.current("large");
+    let name: keyof typeof loads = "first";
+    const active = new ActiveModels({
+      engine: agent.engine,
+      nameOf: () => name,
+      settingOf: () => "LOCAL_LARGE_MODEL",
+      resolve: async (which) => loads[which as keyof typeof loads],
+      versionOf: async (which) => which,
+      drainMs: 1000,
+    });
+    const spec = async () => active.use("large", async ({ path }) => ({ value: path.split("/").at(-1) }));
+    const forever = new Promise<void>(() => {});
+    await active.use("large", async () => ({ value: undefined, until: forever }));
+    name = "second";
+    const started = performance.now();
+    expect(await spec()).toBe("first.gguf");
+    expect(performance.now() - started).toBeGreaterThan(900);
+    expect(active.state("large")).toMatchObject({ modelId: "first", error: { code: "BUSY" } });
+    const again = performance.now();
+    expect(await Promise.all([spec(), spec()])).toEqual(["first.gguf", "first.gguf"]);
+    expect(performance.now() - again).toBeLessThan(900);
+    expect(fake.loads).toEqual([]);
+    expect(await ask(runtime)).toBe("Hello there");
   });
 
   it("is waited for by a request until its signal fires", async () => {

@@ -83,8 +83,8 @@ export class ActiveModels {
     let staying = false;
     try {
       const { value, until } = await this.#timed(place, resolved, work);
-      // A choice that could not be followed is still to be told.
-      if (place.declined === undefined) place.error = undefined;
+      // Why a choice could not be followed is still to be told.
+      if (place.declined === undefined && performance.now() >= place.busyUntil) place.error = undefined;
       if (until !== undefined) {
         staying = true;
         void until.finally(() => place.leave());
@@ -158,8 +158,9 @@ export class ActiveModels {
           await this.#options.admit?.(place.name, wanted);
           return take(place, wanted);
         }
+        if (wanted === known) place.declined = undefined;
         // The model before it answers on: it is too busy to be exchanged, or what should follow cannot.
-        if (wanted === known || wanted === place.declined || attempt > FOLLOWING) return take(place, known);
+        if (wanted === known || place.keepsFrom(wanted) || attempt > FOLLOWING) return take(place, known);
       } catch (error) {
         place.leave();
         throw error;
@@ -186,7 +187,10 @@ export class ActiveModels {
         log("error", `${wanted.model.id} was chosen and cannot be used; the model before it answers on.`, {
           error: error.message,
         });
-        if (error.code !== "BUSY") for (const one of places) one.declined = wanted;
+        for (const one of places) {
+          if (error.code === "BUSY") one.busyUntil = performance.now() + BUSY_PAUSE_MS;
+          else one.declined = wanted;
+        }
       }
     });
   }
@@ -256,6 +260,9 @@ export class ActiveModels {
     return slot;
   }
 }
+
+/** How long a model that could not be exchanged is left alone: requests must not wait for each attempt. */
+const BUSY_PAUSE_MS = 60_000;
 
 /** Exchanges that one request waits for: after them it is answered by the model that is there. */
 const FOLLOWING = 2;

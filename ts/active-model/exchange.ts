@@ -51,7 +51,7 @@ export class Exchange {
       throw error;
     }
     for (const place of places) {
-      Object.assign(place, { loadedAt: Date.now(), error: undefined, declined: undefined });
+      Object.assign(place, { loadedAt: Date.now(), error: undefined, declined: undefined, busyUntil: 0 });
     }
   }
 

@@ -38,6 +38,8 @@ export class Slot {
   known: ResolvedLoad | undefined;
   /** What should be used and could not be; `known` stays until something else should. */
   declined: ResolvedLoad | undefined;
+  /** Until then nothing is exchanged without a request for it: the model was too busy the last time. */
+  busyUntil = 0;
   switching = false;
   loadedAt: number | undefined;
   error: LocalInferenceError | undefined;
@@ -52,6 +54,11 @@ export class Slot {
   /** Forgets the model, whose files are gone, and a switch that chose it. */
   forget(): void {
     this.choice = this.known = this.declined = this.error = this.loadedAt = undefined;
+  }
+
+  /** Whether another model than this load stays here although this one should be used. */
+  keepsFrom(wanted: ResolvedLoad): boolean {
+    return wanted === this.declined || performance.now() < this.busyUntil;
   }
 
   /** Requests that use the model now. */
