@@ -52,6 +52,12 @@ describe("a recommendation", () => {
     }).toEqual(expected);
   });
 
+  it("is known for twenty machines of every class", () => {
+    expect(new Set(recorded.map(({ name }) => name)).size).toBe(20);
+    const classes = new Set(recorded.map(({ machine }) => deviceClass(machine)));
+    expect([...classes].sort()).toEqual(["apple", "big-gpu", "cpu", "gpu", "phone"]);
+  });
+
   it("is the same every time", () => {
     for (const { machine } of recorded) {
       const twice = [1, 2].map(() => recommend(machine, catalog(), addon.assessFit));
