@@ -6,7 +6,7 @@ import { done, Failure, formatBytes, main, step, warn } from "./lib/log.mjs";
 import { memoryGroup } from "./lib/memory-group.mjs";
 import { fromRoot, modelsDir } from "./lib/paths.mjs";
 
-const usage = `usage: node scripts/verify-memory.mjs
+const usage = `usage: npm run -s verify:memory
 
 Runs a text model of 1.1 GB, one of 0.5 GB and an embedding model in turn in a control group of 2 GiB, and checks that idle
 models leave for the others, that every turn gives the same answer, and that nothing is killed. Needs Linux, the right to
