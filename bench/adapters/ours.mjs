@@ -25,7 +25,8 @@ export async function start() {
 async function openText(LocalModel, path, { contextSize, batchSize, threads }) {
   const model = await LocalModel.load(path, { gpuLayers: 0 });
   const kv = { kvTypeK: "f16", kvTypeV: "f16" };
-  const context = await model.createContext({ contextSize, batchSize, threads, ...kv });
+  // One sequence, as the peers have: with several, the tokens of earlier prompts stay and are looked at.
+  const context = await model.createContext({ contextSize, batchSize, threads, parallel: 1, ...kv });
   return {
     countTokens: (text) => model.countTokens(text, { bos: true }),
     async generate(prompt, { maxTokens, signal, onTokens }) {
