@@ -55,6 +55,10 @@ pub struct Settings {
   pub queue_timeout: Option<Duration>,
   /// Most bytes of snapshots in memory. Default 0: none are made.
   pub cache_bytes: usize,
+  /// Tokens that a request has to evaluate, and is expected to answer with, from which on what free sequences keep for
+  /// others moves into snapshots: each token looks at every cell, and a copy costs about as much as 200 tokens' looks.
+  /// Default 256.
+  pub long_request: usize,
   /// Hands out a snapshot at the end of each request of a conversation. Default false.
   pub durable: bool,
   /// Limits of the drafts of a request. Default `None`: no speculation.
@@ -70,6 +74,7 @@ impl Default for Settings {
       queue_limit: 256,
       queue_timeout: None,
       cache_bytes: 0,
+      long_request: 256,
       durable: false,
       speculation: None,
       ngram: false,
@@ -106,6 +111,7 @@ pub struct Scheduler<D: Decoder, K: Sink> {
   slots: Vec<Slot<D::Sampler, K>>,
   batch: Vec<BatchToken>,
   store: PrefixStore,
+  long_request: usize,
   durable: bool,
   saves: Vec<Save>,
   lost: Vec<Arc<str>>,
@@ -129,6 +135,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       slots,
       batch: Vec::new(),
       store: PrefixStore::new(settings.cache_bytes, decoder.reach()),
+      long_request: settings.long_request,
       durable: settings.durable,
       saves: Vec::new(),
       lost: Vec::new(),

@@ -9,6 +9,9 @@ use crate::durable::Stored;
 use crate::generate::{Event, FinishReason, Generation, Sink, Start, guard};
 use crate::prefix::Label;
 
+/// Tokens of an answer whose length is not known.
+const USUAL_ANSWER: usize = 128;
+
 /// A request that could start.
 #[derive(Clone, Copy)]
 enum Candidate {
@@ -129,6 +132,10 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let limit = if prewarm { prompt.len() } else { prompt.len() - 1 };
     let slot = self.place(prompt, limit);
     let cached = self.slots[slot].cached.len();
+    let answer = options.max_tokens.map_or(USUAL_ANSWER, |most| (most as usize).min(USUAL_ANSWER));
+    if prompt.len() - cached + answer >= self.long_request {
+      self.set_aside(slot);
+    }
     let checkpoints = self.checkpoints(prompt, slot, prewarm);
     let seed = self.decoder.seed(&sampler);
     self.counters.started += 1;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::cells::distinct;
 use super::{Scheduler, Slot};
 use crate::decoder::{Decoder, Reach, Token};
 use crate::generate::Sink;
@@ -10,7 +11,7 @@ use crate::prefix::{Hit, Label};
 
 /// Shorter common beginnings (every prompt has the same first tokens) are not worth a copy.
 const LEAST: usize = 8;
-/// Of a sequence that is cut back or overwritten, this many lost tokens are worth a snapshot.
+/// Of a sequence that is cut back, overwritten or set aside, this many tokens are worth a snapshot.
 const WORTH_KEEPING: usize = 16;
 
 impl<D: Decoder, K: Sink> Scheduler<D, K> {
@@ -138,6 +139,33 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     {
       self.lost.extend(conversation);
     }
+  }
+
+  /// Moves the tokens that other free sequences keep out of the KV cache, where every decode looks at them, into the
+  /// store. Only for memory from whose snapshots any beginning can be taken, so that nothing is lost by it.
+  pub(super) fn set_aside(&mut self, slot: usize) {
+    if self.decoder.reach() != Reach::Any || !self.store.enabled() {
+      return;
+    }
+    for index in (0..self.slots.len()).filter(|&index| index != slot) {
+      let other = &self.slots[index];
+      if other.running.is_some() || self.only_here(index) < WORTH_KEEPING {
+        continue;
+      }
+      self.demote(index, 0);
+      if self.store.covers(&self.slots[index].cached) || self.held_elsewhere(index) {
+        self.slots[index].clear(&mut self.decoder);
+      }
+    }
+  }
+
+  /// Cells that only this slot uses.
+  fn only_here(&self, index: usize) -> usize {
+    let all = |except| {
+      let counted = self.slots.iter().enumerate().filter(move |&(other, _)| Some(other) != except);
+      distinct(counted.map(|(_, slot)| &slot.cells))
+    };
+    all(None) - all(Some(index))
   }
 
   fn held_elsewhere(&self, index: usize) -> bool {

@@ -111,3 +111,35 @@ fn a_sampler_that_cannot_be_created_leaves_the_cache_as_it_was() {
   bench.run(&prompt(2, 20), limit(4)).failure();
   assert_eq!(bench.run(&prompt(1, 20), limit(4)).finished().usage.cached_prompt_tokens, 19);
 }
+
+#[test]
+fn a_long_request_does_not_look_at_what_other_conversations_left() {
+  let setup = Setup { parallel: 3, cache: 1 << 16, long_request: 60, ..Setup::default() };
+  let mut bench = Bench::new(setup);
+  let first = bench.run(&prompt(1, 40), limit(5)).outcome();
+  bench.run(&prompt(2, 20), limit(5));
+  // A short one leaves everything where it is.
+  assert_eq!(
+    (bench.scheduler.metrics().context_used, bench.scheduler.metrics().cache_entries),
+    (40 + 20 + 8, 0)
+  );
+  bench.run(&prompt(3, 70), limit(5));
+  let now = bench.scheduler.metrics();
+  assert_eq!((now.context_used, now.cache_entries), (70 + 4, 2), "they are in the store instead");
+  let again = bench.run(&prompt(1, 40), limit(5));
+  assert_eq!((again.finished().usage.cached_prompt_tokens, again.outcome()), (39, first));
+}
+
+#[test]
+fn what_cannot_be_stored_stays_where_it_is() {
+  for setup in [
+    Setup { parallel: 2, cache: 0, long_request: 1, ..Setup::default() },
+    Setup { parallel: 2, cache: 100, long_request: 1, ..Setup::default() },
+    Setup { parallel: 2, cache: 1 << 16, long_request: 1, memory: Memory::Window(8), ..Setup::default() },
+  ] {
+    let mut bench = Bench::new(setup);
+    bench.run(&prompt(1, 40), limit(1));
+    bench.run(&prompt(2, 40), limit(1));
+    assert_eq!(bench.scheduler.metrics().context_used, 80, "{setup:?}");
+  }
+}

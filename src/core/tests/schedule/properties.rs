@@ -43,9 +43,22 @@ fn setup() -> impl Strategy<Value = Setup> {
   });
   let drafting = proptest::option::of((0_usize..6, limits))
     .prop_map(|it| it.map(|(wrong_every, limits)| Drafting { wrong_every, limits }));
-  (1_u32..5, 16_usize..90, 1_usize..12, 1_usize..5, memory, cache, 1_usize..12, any::<bool>(), drafting)
-    .prop_map(|(parallel, context, batch, micro_batch, memory, cache, queue_limit, durable, drafting)| {
-      Setup { parallel, context, batch, micro_batch, memory, cache, queue_limit, durable, drafting }
+  let store = (cache, prop_oneof![1_usize..40, Just(256)]);
+  (1_u32..5, 16_usize..90, 1_usize..12, 1_usize..5, memory, store, 1_usize..12, any::<bool>(), drafting)
+    .prop_map(|(parallel, context, batch, micro_batch, memory, store, queue_limit, durable, drafting)| {
+      let (cache, long_request) = store;
+      Setup {
+        parallel,
+        context,
+        batch,
+        micro_batch,
+        memory,
+        cache,
+        long_request,
+        queue_limit,
+        durable,
+        drafting,
+      }
     })
 }
 

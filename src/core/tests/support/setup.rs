@@ -32,6 +32,8 @@ pub(crate) struct Setup {
   pub(crate) memory: Memory,
   /// Bytes of snapshots; one takes eight a token.
   pub(crate) cache: usize,
+  /// As in the scheduler's settings.
+  pub(crate) long_request: usize,
   pub(crate) queue_limit: usize,
   pub(crate) durable: bool,
   pub(crate) drafting: Option<Drafting>,
@@ -46,6 +48,7 @@ impl Default for Setup {
       micro_batch: 4,
       memory: Memory::Full,
       cache: 0,
+      long_request: 256,
       queue_limit: 256,
       durable: false,
       drafting: None,

@@ -33,6 +33,7 @@ impl Bench {
     let settings = Settings {
       parallel: setup.parallel,
       cache_bytes: setup.cache,
+      long_request: setup.long_request,
       queue_limit: setup.queue_limit,
       durable: setup.durable,
       speculation: setup.drafting.map(|drafting| drafting.limits),

@@ -98,6 +98,7 @@ impl Session {
         durable: state.is_some(),
         speculation: drafts_from.map(|_| limits(options, drafts)),
         ngram: options.speculation.ngram,
+        ..Settings::default()
       },
     );
     let (commands, receiver) = mpsc::channel();
