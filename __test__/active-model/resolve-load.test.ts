@@ -94,7 +94,7 @@ describe("the load of a tier", () => {
     expect(load.spec).toEqual({
       path: "/models/m.gguf",
       load: {},
-      context: { kvTypeK: "q8_0", kvTypeV: "q8_0", flashAttention: "on" },
+      context: { kvTypeK: "q8_0", kvTypeV: "q8_0", flashAttention: "on", parallel: 1 },
     });
     expect(describeLoad(load)).toContainEqual({ field: "kvTypeK", value: "q8_0", from: "catalog" });
     expect(describeLoad(load)).toContainEqual({ field: "contextSize", value: "auto", from: "default" });
@@ -186,6 +186,7 @@ describe("settings and overrides", () => {
         kvTypeK: "q4_0",
         kvTypeV: "f16",
         threads: 3,
+        parallel: 1,
         memoryHeadroomBytes: GIB,
         flashAttention: "on",
       },

@@ -57,7 +57,8 @@ export interface LoadFields {
   readonly gpuLayers: Field<number | "auto">;
   readonly threads: Field<number | "auto">;
   readonly flashAttention: Field<"auto" | "on" | "off">;
-  readonly parallel: Field<number>;
+  /** Requests side by side; `auto`: as many as cost neither context nor KV precision, up to 4. */
+  readonly parallel: Field<number | "auto">;
   readonly mmap: Field<boolean>;
   readonly mlock: Field<boolean>;
   /** Bytes to leave free; `auto`: by the size of the machine. */

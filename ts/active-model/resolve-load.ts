@@ -53,7 +53,7 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     flashAttention: flash,
     parallel: runtime
       ? { value: runtime.optimizations.parallel, from: "catalog" }
-      : { value: 1, from: "default" },
+      : { value: "auto", from: "default" },
     mmap: first(overrides.mmap, undefined, undefined, true),
     mlock: first(overrides.mlock, undefined, undefined, false),
     headroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
@@ -225,6 +225,7 @@ function specOf(purpose: Purpose, fields: LoadFields): TextSpec | EmbeddingSpec 
     kvTypeK: kind(fields.kvTypeK.value),
     kvTypeV: kind(fields.kvTypeV.value),
     threads,
+    parallel: wanted(fields.parallel.value),
     memoryHeadroomBytes,
     flashAttention: flashAttention === "auto" ? undefined : flashAttention,
     ...drafting(fields.mtp?.value),

@@ -23,18 +23,23 @@ struct Groups {
 struct MemoryFiles {
   limits: &'static [&'static str],
   usage: &'static str,
-  reclaimable: &'static str,
+  /// Lines of `memory.stat`: page cache that was not used lately, and that was.
+  cache: [&'static str; 2],
+  /// The part of it that processes have mapped, such as the weights of a loaded model.
+  mapped: &'static str,
 }
 
 const MEMORY_V2: MemoryFiles = MemoryFiles {
   limits: &["memory.max", "memory.high"],
   usage: "memory.current",
-  reclaimable: "inactive_file",
+  cache: ["inactive_file", "active_file"],
+  mapped: "file_mapped",
 };
 const MEMORY_V1: MemoryFiles = MemoryFiles {
   limits: &["memory.limit_in_bytes"],
   usage: "memory.usage_in_bytes",
-  reclaimable: "total_inactive_file",
+  cache: ["total_inactive_file", "total_active_file"],
+  mapped: "total_mapped_file",
 };
 
 /// Version 1 says "no limit" with the largest multiple of a page; no machine has that much.
@@ -84,9 +89,12 @@ impl Limits {
       let Some(limit) = limit else { continue };
       let used = bytes(files.usage).unwrap_or(0);
       let statistics = fs::read_to_string(directory.join("memory.stat")).unwrap_or_default();
-      let reclaimable =
-        statistics.lines().find_map(|line| line.strip_prefix(files.reclaimable)?.trim().parse().ok());
-      let left = limit.saturating_sub(used.saturating_sub(reclaimable.unwrap_or(0)));
+      let count = |name: &str| -> u64 {
+        let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+        statistics.lines().find_map(of_line).unwrap_or(0)
+      };
+      let cache: u64 = files.cache.iter().map(|name| count(name)).sum();
+      let left = limit.saturating_sub(used.saturating_sub(cache.saturating_sub(count(files.mapped))));
       self.memory = Some(self.memory.map_or(limit, |found| found.min(limit)));
       self.memory_left = Some(self.memory_left.map_or(left, |found| found.min(left)));
     }
@@ -198,7 +206,18 @@ pub(super) mod tests {
     tree.write("sys/fs/cgroup/memory.max", "10000\n");
     tree.write("sys/fs/cgroup/memory.current", "9000\n");
     tree.write("sys/fs/cgroup/memory.stat", "anon 2000\nfile 7000\ninactive_file 6000\nactive_file 1000\n");
-    assert_eq!(limits(tree.root()).memory_left, Some(7000));
+    assert_eq!(limits(tree.root()).memory_left, Some(8000));
+  }
+
+  #[test]
+  fn cache_that_is_mapped_is_in_use() {
+    let tree = Tree::new("mapped");
+    tree.write("proc/self/cgroup", "0::/\n");
+    tree.write("sys/fs/cgroup/memory.max", "10000\n");
+    tree.write("sys/fs/cgroup/memory.current", "9000\n");
+    let statistics = "anon 2000\nfile 7000\nfile_mapped 4000\ninactive_file 3000\nactive_file 4000\n";
+    tree.write("sys/fs/cgroup/memory.stat", statistics);
+    assert_eq!(limits(tree.root()).memory_left, Some(4000));
   }
 
   #[test]
