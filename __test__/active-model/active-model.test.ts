@@ -254,6 +254,7 @@ describe("a model setting", () => {
     expect(loaded(fake)).toEqual(["eliza-1-2b-128k.gguf"]);
     expect(fake.contexts[0]).toEqual({
       kvTypeK: "q8_0",
+      parallel: 1,
       kvTypeV: "q8_0",
       flashAttention: "on",
       drafter: join(bundle, "mtp", "drafter-2b.gguf"),
