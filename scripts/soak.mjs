@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { modelsToUse, requireBuild } from "./lib/demo-models.mjs";
+import { developmentModel, modelsToUse, requireBuild } from "./lib/demo-models.mjs";
 import { done, Failure, formatBytes, main, step } from "./lib/log.mjs";
 import { fromRoot } from "./lib/paths.mjs";
 import { SoakWorkload } from "./lib/soak-workload.mjs";
@@ -36,7 +36,13 @@ async function soak({ minutes, seed, workers }) {
   const library = await import(fromRoot("dist/index.js"));
   const { large, embedding } = await modelsToUse(library);
   const folder = mkdtempSync(join(tmpdir(), "local-inference-soak-"));
-  const workload = new SoakWorkload(library, { chat: large.path, embedding: embedding.path, folder, seed });
+  const workload = new SoakWorkload(library, {
+    chat: large.path,
+    other: developmentModel("other"),
+    embedding: embedding.path,
+    folder,
+    seed,
+  });
   const samples = [];
   try {
     step("what each request gives alone");

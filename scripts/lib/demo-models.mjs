@@ -5,7 +5,7 @@ import { locationOf } from "./models/ensure.mjs";
 import { readTable, selectModels } from "./models/table.mjs";
 import { fromRoot, modelsDir } from "./paths.mjs";
 
-const ids = { large: "smollm2-135m", embedding: "all-minilm-l6-v2" };
+const ids = { large: "smollm2-135m", embedding: "all-minilm-l6-v2", other: "tinycoder" };
 
 /** Where a development model is kept, whether it is there or not. */
 export function developmentModel(role) {
@@ -34,7 +34,7 @@ export function requireFiles(paths) {
 export async function modelsToUse(library) {
   const config = library.readConfig({ getSetting: () => undefined });
   const written = { large: config.largeModel, embedding: config.embeddingModel };
-  const defaults = Object.keys(ids).filter((role) => written[role] === undefined);
+  const defaults = Object.keys(written).filter((role) => written[role] === undefined);
   requireFiles(defaults.map(developmentModel));
   const chosen = async (role) => {
     if (written[role] === undefined) return { path: developmentModel(role), isDefault: true };

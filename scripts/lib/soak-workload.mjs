@@ -4,7 +4,7 @@ import { checkSame, trace } from "./soak-answers.mjs";
 
 /** Longest time that any operation may take before it counts as hanging, in milliseconds. */
 const PATIENCE_MS = 90_000;
-const MOST_TOKENS = 24;
+const OPTIONS = { maxTokens: 24, temperature: 0, logprobs: 2 };
 const LANES = ["interactive", "normal", "background"];
 const TOPICS = ["rivers of Europe", "the history of bread", "how rain forms", "the planets"];
 const QUESTIONS = ["Say one sentence.", "Give two examples.", "Who should know this?", "What comes next?"];
@@ -34,10 +34,9 @@ export class SoakWorkload {
   #library;
   #random;
   #engines;
-  #text;
+  /** Text models with their requests and what each of these gives alone. */
+  #subjects;
   #vectors;
-  #requests = TOPICS.flatMap((topic) => QUESTIONS.map((question) => conversation(topic, question)));
-  #alone = [];
   #references = [];
   #counts = {
     stop: 0,
@@ -45,30 +44,45 @@ export class SoakWorkload {
     cancelled: 0,
     aborted: 0,
     refused: 0,
+    closed: 0,
     embedded: 0,
     evicted: 0,
     compared: 0,
   };
 
-  constructor(library, { chat, embedding, folder, seed }) {
+  constructor(library, { chat, other, embedding, folder, seed }) {
     this.#library = library;
     this.#random = randomOf(seed);
     this.#engines = [library.Engine.create(), library.Engine.create()];
     const context = { contextSize: 2048, parallel: 4, queueLimit: 1, prefixCacheBytes: 24 << 20 };
-    this.#text = { path: chat, context: { ...context, state: { folder, onBattery: true } } };
+    const chats = TOPICS.flatMap((topic) => QUESTIONS.map((question) => conversation(topic, question)));
+    const openings = ["def area(", "class Tree:", "for i in range(", "import os\n"];
+    this.#subjects = [
+      {
+        spec: { path: chat, context: { ...context, state: { folder, onBattery: true } } },
+        requests: chats.map((messages) => ({ messages })),
+      },
+      {
+        spec: { path: other, context: { contextSize: 512, parallel: 2 } },
+        requests: openings.map((prompt) => ({ prompt })),
+      },
+    ];
     this.#vectors = { path: embedding, embedder: {} };
   }
 
   /** What every request gives on a context of its own that keeps nothing. */
   async prepare() {
-    const model = await this.#library.LocalModel.load(this.#text.path);
-    for (const messages of this.#requests) {
-      const context = await model.createContext({ contextSize: 1024, parallel: 1, prefixCacheBytes: 0 });
-      const { logprobs } = await context.generate({ ...this.#options(), messages }).result;
-      this.#alone.push(trace(logprobs));
-      await context.close();
+    for (const subject of this.#subjects) {
+      const model = await this.#library.LocalModel.load(subject.spec.path);
+      subject.alone = [];
+      for (const request of subject.requests) {
+        const context = await model.createContext({ contextSize: 512, parallel: 1, prefixCacheBytes: 0 });
+        const { logprobs } = await context.generate({ ...OPTIONS, ...request }).result;
+        subject.alone.push(trace(logprobs));
+        await context.close();
+      }
+      await model.close();
     }
-    await model.close();
     const { vectors } = await this.#engines[0].embed(this.#vectors, this.#texts());
     this.#references = vectors;
   }
@@ -86,7 +100,7 @@ export class SoakWorkload {
 
   async releaseAll() {
     for (const engine of this.#engines) {
-      for (const spec of [this.#text, this.#vectors]) await this.#withPatience(engine.release(spec));
+      for (const spec of this.#specs()) await this.#withPatience(engine.release(spec));
     }
   }
 
@@ -106,24 +120,25 @@ export class SoakWorkload {
     if (dice < 0.8) return this.#generate(engine);
     if (dice < 0.97) return this.#embed(engine);
     this.#counts.evicted += 1;
-    return engine.release(this.#pick([this.#text, this.#vectors]));
+    return engine.release(this.#pick(this.#specs()));
   }
 
   async #generate(engine) {
-    const index = Math.floor(this.#random() * this.#requests.length);
+    const subject = this.#subjects[this.#random() < 0.85 ? 0 : 1];
+    const index = Math.floor(this.#random() * subject.requests.length);
     const controller = new AbortController();
     const fate = this.#random();
     const timer = fate < 0.2 ? setTimeout(() => controller.abort(), this.#random() * 300) : undefined;
     const leaveAfter = fate > 0.85 ? Math.ceil(this.#random() * 8) : Number.POSITIVE_INFINITY;
     const request = {
-      ...this.#options(),
-      messages: this.#requests[index],
+      ...OPTIONS,
+      ...subject.requests[index],
       lane: this.#pick(LANES),
       ...(this.#random() < 0.3 ? { conversation: `soak-${index % 5}` } : {}),
     };
     const logprobs = [];
     try {
-      const answer = await engine.generate(this.#text, request, { signal: controller.signal });
+      const answer = await engine.generate(subject.spec, request, { signal: controller.signal });
       let tokens = 0;
       for await (const piece of answer) {
         logprobs.push(...(piece.logprobs ?? []));
@@ -138,23 +153,30 @@ export class SoakWorkload {
     } finally {
       clearTimeout(timer);
     }
-    this.#counts.compared += checkSame(`request ${index}`, this.#alone[index], trace(logprobs));
+    this.#counts.compared += checkSame(`request ${index}`, subject.alone[index], trace(logprobs));
   }
 
   /** What a request may end with instead of an answer. */
   #ended(error) {
     if (error.name === "AbortError") this.#counts.aborted += 1;
     else if (error.code === "QUEUE_FULL") this.#counts.refused += 1;
+    else if (error.code === "CLOSED") this.#counts.closed += 1;
     else throw error;
   }
 
   async #embed(engine) {
     const texts = this.#texts();
     const chosen = texts.map((_, index) => index).filter(() => this.#random() < 0.4);
-    const { vectors } = await engine.embed(
-      this.#vectors,
-      chosen.map((index) => texts[index]),
-    );
+    const vectors = await engine
+      .embed(
+        this.#vectors,
+        chosen.map((index) => texts[index]),
+      )
+      .then(
+        (result) => result.vectors,
+        (error) => this.#ended(error),
+      );
+    if (vectors === undefined) return;
     for (const [place, index] of chosen.entries()) {
       const same = similarity(vectors[place], this.#references[index]);
       if (!(same > 0.9999)) throw new Failure(`text ${index} has another vector (cosine ${same})`);
@@ -163,13 +185,11 @@ export class SoakWorkload {
   }
 
   #texts() {
-    return this.#requests.map(
-      ([, { content }], index) => `${content} ${TOPICS[index % TOPICS.length]} ${index}`,
-    );
+    return TOPICS.flatMap((topic, index) => QUESTIONS.map((question) => `${question} ${topic} ${index}`));
   }
 
-  #options() {
-    return { maxTokens: MOST_TOKENS, temperature: 0, logprobs: 2 };
+  #specs() {
+    return [...this.#subjects.map(({ spec }) => spec), this.#vectors];
   }
 
   #pick(choices) {

@@ -94,7 +94,10 @@ export class Engine implements MemoryOwner, AsyncDisposable {
     });
   }
 
-  /** Gives up one model; resolves when it has left memory, unless another engine uses it. */
+  /**
+   * Gives up one model; resolves when it has left memory, unless another engine claims it. Requests that are using it, or
+   * waiting for it to load, end with `CLOSED`.
+   */
   release(spec: ModelSpec): Promise<void> {
     return relinquish(this, spec);
   }

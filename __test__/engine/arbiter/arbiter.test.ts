@@ -84,6 +84,15 @@ describe("leases", () => {
     await vi.waitFor(() => expect(arbiter.snapshot().unloads.idle).toBe(1));
   });
 
+  it("who waits for a load that is released for all learns that it is closed", async () => {
+    const { memory, arbiter } = machine(100);
+    const owner = { idleUnloadMs: 0 };
+    const waiting = arbiter.acquire(memory.request("a", "text", 10), owner);
+    const outcome = expect(waiting).rejects.toMatchObject({ code: "CLOSED" });
+    await arbiter.disown(owner);
+    await outcome;
+  });
+
   it("a handle leaves with the last owner that claims it", async () => {
     const { memory, arbiter } = machine(100);
     const [ada, bob] = [{ idleUnloadMs: 0 }, { idleUnloadMs: 0 }];

@@ -10,6 +10,7 @@ use napi_derive::napi;
 use crate::error::blocking;
 use crate::exit;
 use crate::logs;
+use crate::memory;
 use crate::numbers::number;
 
 #[napi(object, object_from_js = false)]
@@ -55,6 +56,7 @@ pub struct HardwareFacts {
 /// Starts the backend with the modules that lie beside the addon.
 pub(crate) fn start() -> Result<&'static backend::Backend> {
   logs::install();
+  memory::keep_little();
   let started = backend::start(&addon_directory()?);
   exit::arm();
   started

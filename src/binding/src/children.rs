@@ -10,6 +10,7 @@ use local_inference_llama::session::Session;
 
 use crate::error::{closed, lost};
 use crate::exit;
+use crate::memory;
 
 /// What must be closed before the weights are freed.
 pub(crate) enum Worker {
@@ -80,7 +81,7 @@ impl Shared {
       child.close();
     }
     drop(model);
-    return_free_memory();
+    memory::return_free();
   }
 }
 
@@ -99,7 +100,7 @@ impl Handle {
   pub(crate) fn close(&self) {
     self.child.close();
     lock(&self.shared.children).retain(|other| !Arc::ptr_eq(other, &self.child));
-    return_free_memory();
+    memory::return_free();
   }
 
   /// Why a worker dropped a request without an answer.
@@ -135,13 +136,4 @@ impl Drop for Handle {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
   mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// glibc keeps freed buffers; what was closed gives its memory back to the machine.
-fn return_free_memory() {
-  #[cfg(all(target_os = "linux", target_env = "gnu"))]
-  // SAFETY: no preconditions.
-  unsafe {
-    libc::malloc_trim(0);
-  }
 }

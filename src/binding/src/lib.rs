@@ -17,6 +17,7 @@ mod generate;
 mod header;
 mod loading;
 mod logs;
+mod memory;
 mod metrics;
 mod model;
 mod numbers;

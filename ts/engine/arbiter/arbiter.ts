@@ -79,8 +79,10 @@ export class MemoryArbiter implements AsyncDisposable {
     try {
       return this.#lease(entry, (await unlessAborted(entry.ready, signal)) as T, end);
     } catch (error) {
+      // Somebody let go of the handle for all, not this caller of its own wait.
+      const released = entry.loading.signal.aborted && signal?.aborted !== true;
       end();
-      throw error;
+      throw released ? closedError(`handle ${request.label}`) : error;
     }
   }
 
