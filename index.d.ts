@@ -323,6 +323,7 @@ export interface HardwareFacts {
   cpuLimit: number
   memoryTotal: number
   memoryAvailable: number
+  memoryPressure?: number
   features: Array<string>
 }
 

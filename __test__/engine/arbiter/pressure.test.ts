@@ -21,6 +21,9 @@ describe("the level of pressure", () => {
     ["almost nothing is free", free(0.02), {}, "critical"],
     ["some tasks wait now and then", { stalls: { some: 5, full: 1 } }, {}, "none"],
     ["some tasks wait often", { stalls: { some: 30, full: 2 } }, {}, "moderate"],
+    ["macOS says normal", { ...free(0.5), level: 1 }, {}, "none"],
+    ["macOS says short", { ...free(0.5), level: 2 }, {}, "moderate"],
+    ["macOS says critical", { ...free(0.5), level: 4 }, {}, "critical"],
     ["all wait", { stalls: { some: 30, full: 15 } }, {}, "critical"],
     [
       "the group's limit is met while half is cache",

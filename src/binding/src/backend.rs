@@ -50,6 +50,7 @@ pub struct HardwareFacts {
   pub cpu_limit: f64,
   pub memory_total: f64,
   pub memory_available: f64,
+  pub memory_pressure: Option<u32>,
   pub features: Vec<String>,
 }
 
@@ -123,6 +124,7 @@ pub async fn hardware_facts() -> napi::Result<HardwareFacts> {
       cpu_limit: facts.cpu_limit,
       memory_total: number(facts.memory_total),
       memory_available: number(facts.memory_available),
+      memory_pressure: facts.memory_pressure,
       features: facts.features,
     })
   })

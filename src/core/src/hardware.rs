@@ -33,6 +33,8 @@ pub struct HardwareFacts {
   pub memory_total: u64,
   /// Bytes that can still be taken without swapping, caches counted as free. Zero where the system does not say.
   pub memory_available: u64,
+  /// How short memory is in the kernel's own words: 1 not at all, 2 short, 4 critically (macOS). None where it has none.
+  pub memory_pressure: Option<u32>,
   /// Instruction-set extensions that matter to inference, in the order of their introduction.
   pub features: Vec<String>,
 }
@@ -49,6 +51,7 @@ pub fn facts() -> HardwareFacts {
     cpu_limit: f64::from(logical),
     memory_total: 0,
     memory_available: 0,
+    memory_pressure: None,
     features: features(),
   };
   refined(facts)

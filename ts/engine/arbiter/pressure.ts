@@ -19,6 +19,8 @@ export interface PressureSample {
   readonly facts?: MemoryFacts | undefined;
   readonly stalls?: Stalls | undefined;
   readonly events?: GroupEvents | undefined;
+  /** macOS: 1 none, 2 short, 4 critical. */
+  readonly level?: number | undefined;
 }
 
 const GIB = 1024 ** 3;
@@ -41,10 +43,11 @@ export function scarceBytes(totalBytes: number): number {
  * where little is free, cache counted as free.
  */
 export function judge(sample: PressureSample, before: PressureSample): Pressure {
-  const { facts, stalls, events } = sample;
+  const { facts, stalls, events, level } = sample;
   const rose = (name: keyof GroupEvents) =>
     events !== undefined && before.events !== undefined && events[name] > before.events[name];
   if (rose("exhausted")) return { level: "critical", reason: "the control group ran out of memory" };
+  if (level === 4) return { level: "critical", reason: "the system is critically short of memory" };
   const critical = scarcity(facts, 0.5);
   if (critical !== undefined) return { level: "critical", reason: critical };
   if (stalls !== undefined && stalls.full >= ALL_STALLED) {
@@ -53,6 +56,7 @@ export function judge(sample: PressureSample, before: PressureSample): Pressure 
   if (stalls !== undefined && stalls.some >= SOME_STALLED) {
     return { level: "moderate", reason: `tasks waited for memory ${stalls.some} % of the time` };
   }
+  if (level === 2) return { level: "moderate", reason: "the system is short of memory" };
   const scarce = scarcity(facts, rose("limited") ? 2 : 1);
   if (scarce !== undefined) return { level: "moderate", reason: scarce };
   return { level: "none", reason: "memory is free" };

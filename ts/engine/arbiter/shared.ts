@@ -1,4 +1,5 @@
 import { backendInfo, hardwareFacts } from "../../machine.js";
+import type { HardwareFacts } from "../../native.js";
 import { MemoryArbiter } from "./arbiter.js";
 import { linuxSample } from "./linux.js";
 import { judge } from "./pressure.js";
@@ -29,15 +30,16 @@ function watchedArbiter(): MemoryArbiter {
 
 /** What a load may take: weights may lie in the memory of a GPU, too. */
 async function loadFacts(): Promise<MemoryFacts> {
-  const [{ totalBytes, availableBytes }, { devices }] = await Promise.all([facts(), backendInfo()]);
+  const [hardware, { devices }] = await Promise.all([hardwareFacts(), backendInfo()]);
+  const { totalBytes, availableBytes } = memoryOf(hardware);
+  // What Metal reports is the machine's own memory, counted already.
   const gpu = devices
-    .filter(({ kind }) => kind === "gpu")
+    .filter(({ kind, name }) => kind === "gpu" && !name.startsWith("MTL"))
     .reduce((sum, { memoryFree }) => sum + memoryFree, 0);
   return { totalBytes, availableBytes: availableBytes + gpu };
 }
 
-async function facts(): Promise<MemoryFacts> {
-  const { memoryTotal, memoryAvailable } = await hardwareFacts();
+function memoryOf({ memoryTotal, memoryAvailable }: HardwareFacts): MemoryFacts {
   return { totalBytes: memoryTotal, availableBytes: memoryAvailable };
 }
 
@@ -46,9 +48,13 @@ export async function pressureNow(): Promise<Pressure> {
   return judge(await sample(), {});
 }
 
-/** Stalls and group events are Linux's; elsewhere the free memory alone tells. */
+/** Stalls and group events are Linux's, the level is that of macOS; elsewhere the free memory alone tells. */
 async function sample() {
   const linux = process.platform === "linux" || process.platform === "android";
-  const [known, more] = await Promise.all([facts().catch(() => undefined), linux ? linuxSample() : {}]);
-  return { facts: known, ...more };
+  const [hardware, more] = await Promise.all([
+    hardwareFacts().catch(() => undefined),
+    linux ? linuxSample() : {},
+  ]);
+  if (hardware === undefined) return more;
+  return { facts: memoryOf(hardware), level: hardware.memoryPressure, ...more };
 }

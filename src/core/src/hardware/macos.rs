@@ -30,6 +30,9 @@ pub(super) fn refine(mut facts: HardwareFacts) -> HardwareFacts {
   let available =
     pages.zip(number(c"hw.pagesize")).map(|(pages, size)| pages.iter().sum::<u64>().saturating_mul(size));
   facts.memory_available = available.unwrap_or(facts.memory_total / 2).min(facts.memory_total);
+  // The level that the kernel's dispatch source of memory pressure reports.
+  let level = number(c"kern.memorystatus_vm_pressure_level").and_then(|level| u32::try_from(level).ok());
+  facts.memory_pressure = level.filter(|level| [1, 2, 4].contains(level));
   facts
 }
 
