@@ -1,3 +1,4 @@
+import { MemoryArbiter } from "../../ts/engine/arbiter/arbiter.js";
 import type { MemoryFacts, MemoryRequest, MemoryRole } from "../../ts/engine/arbiter/types.js";
 import { LocalInferenceError } from "../../ts/errors.js";
 
@@ -77,4 +78,13 @@ export class FakeMemory {
     this.log.push(`+${name}`);
     return { name, open: true };
   }
+}
+
+/** An arbiter over memory of `total` bytes, and a way to use a handle and let it go. */
+export function machine(total: number, waitMs = 5_000) {
+  const memory = new FakeMemory(total);
+  const arbiter = new MemoryArbiter({ facts: memory.facts, waitMs });
+  const touch = async (request: MemoryRequest<FakeHandle>) =>
+    (await arbiter.acquire(request, { idleUnloadMs: 0 })).release();
+  return { memory, arbiter, touch };
 }
