@@ -107,6 +107,8 @@ export interface BackendInfo {
   /** Instruction-set levels whose modules lie in the package. */
   cpuLevels: Array<string>
   devices: Array<DeviceInfo>
+  /** Free bytes of devices that have memory of their own. */
+  deviceMemoryFree: number
   failures: Array<ModuleFailure>
 }
 

@@ -60,6 +60,7 @@ async function soak({ minutes, seed, workers }) {
     await workload.close();
     rmSync(folder, { recursive: true, force: true });
   }
+  if (workload.compared === 0) throw new Failure("no answer was compared: run it longer");
   const grown = samples.length >= 4 ? growth(samples) : undefined;
   if (grown > MOST_GROWTH)
     throw new Failure(`memory grew by ${formatBytes(grown)}: ${samples.map(formatBytes)}`);

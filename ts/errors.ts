@@ -141,7 +141,8 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 export function closedError(what: string): LocalInferenceError {
-  return new LocalInferenceError("CLOSED", `The ${what} is closed.`);
+  const hint = "Open it again, or close and release only what nobody uses any more.";
+  return new LocalInferenceError("CLOSED", `The ${what} is closed.`, { hint });
 }
 
 const REASON_TOWARDS_ELIZA: Partial<Record<LocalInferenceErrorCode, ErrorReason>> = {

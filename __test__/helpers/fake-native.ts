@@ -97,6 +97,7 @@ export class Fake {
       backendInfo: async () => ({
         cpuLevels: [],
         devices: [],
+        deviceMemoryFree: 0,
         failures: [],
         llamaVersion: "",
         systemInfo: "",

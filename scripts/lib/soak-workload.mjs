@@ -108,6 +108,11 @@ export class SoakWorkload {
     await Promise.all(this.#engines.map((engine) => engine.close()));
   }
 
+  /** Tokens that were compared. */
+  get compared() {
+    return this.#counts.compared;
+  }
+
   summary() {
     return Object.entries(this.#counts)
       .map(([name, count]) => `${name} ${count}`)

@@ -117,21 +117,9 @@ function recommendedLine({ entry, variant, reason, fit }: Recommended): Recommen
 }
 
 /** An installed model as lists show it: what people and programs need, without what only this package does. */
-export interface InstalledLine {
-  readonly id: string;
-  readonly name: string;
-  readonly path: string;
-  readonly bytes: number;
-  readonly origin: string;
-  readonly owned: boolean;
-  readonly catalogId?: string;
-  readonly repository?: string;
-  readonly revision?: string;
-  readonly licence?: string;
-  readonly installedAt?: string;
-  readonly verifiedAt?: string;
+export type InstalledLine = Omit<InstalledModel, "files" | "companions"> & {
   readonly companions: readonly string[];
-}
+};
 
 export function installedLine(model: InstalledModel): InstalledLine {
   const { files, ...facts } = model;

@@ -38,6 +38,8 @@ pub struct BackendInfo {
   /// Instruction-set levels whose modules lie in the package.
   pub cpu_levels: Vec<String>,
   pub devices: Vec<DeviceInfo>,
+  /// Free bytes of devices that have memory of their own.
+  pub device_memory_free: f64,
   pub failures: Vec<ModuleFailure>,
 }
 
@@ -88,6 +90,7 @@ pub async fn backend_info() -> napi::Result<BackendInfo> {
       cpu_module: started.cpu_module.clone(),
       cpu_levels: backend::cpu_levels(&addon_directory()?),
       devices: backend::devices().into_iter().map(DeviceInfo::from).collect(),
+      device_memory_free: number(backend::device_memory()),
       failures: started
         .failures
         .iter()

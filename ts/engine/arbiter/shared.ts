@@ -30,13 +30,9 @@ function watchedArbiter(): MemoryArbiter {
 
 /** What a load may take: weights may lie in the memory of a GPU, too. */
 async function loadFacts(): Promise<MemoryFacts> {
-  const [hardware, { devices }] = await Promise.all([hardwareFacts(), backendInfo()]);
+  const [hardware, { deviceMemoryFree }] = await Promise.all([hardwareFacts(), backendInfo()]);
   const { totalBytes, availableBytes } = memoryOf(hardware);
-  // What Metal reports is the machine's own memory, counted already.
-  const gpu = devices
-    .filter(({ kind, name }) => kind === "gpu" && !name.startsWith("MTL"))
-    .reduce((sum, { memoryFree }) => sum + memoryFree, 0);
-  return { totalBytes, availableBytes: availableBytes + gpu };
+  return { totalBytes, availableBytes: availableBytes + deviceMemoryFree };
 }
 
 function memoryOf({ memoryTotal, memoryAvailable }: HardwareFacts): MemoryFacts {

@@ -1,33 +1,13 @@
 //! What ends a generation, what it reports of probabilities, and grammars.
 
-use crate::support::{Answer, chatml, collect, gbnf, greedy, load, open, smollm2, submit};
-use local_inference_core::error::{EngineError, ErrorCode};
+use crate::support::{Rig, chatml, collect, gbnf, greedy, load, open, smollm2, submit};
+use local_inference_core::error::ErrorCode;
 use local_inference_core::generate::FinishReason;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
 use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 
-struct Rig {
-  model: Model,
-  session: Session,
-}
-
 impl Rig {
-  fn new() -> Self {
-    let model = load(&smollm2());
-    let session = open(&model, 512);
-    Self { model, session }
-  }
-
-  fn try_run(&self, prompt: &str, options: GenerateOptions) -> Result<Answer, EngineError> {
-    collect(&submit(&self.session, &self.model, prompt, options))
-  }
-
-  #[track_caller]
-  fn run(&self, prompt: &str, options: GenerateOptions) -> Answer {
-    self.try_run(prompt, options).unwrap()
-  }
-
   #[track_caller]
   fn refuses(&self, options: GenerateOptions, code: ErrorCode) -> String {
     let error = self.try_run("Say yes or no:", options).expect_err("the options cannot be met");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::support::{Answer, chatml, collect, greedy, load, open, smollm2, submit};
+use crate::support::{Answer, Rig, chatml, greedy};
 use local_inference_core::decoder::Token;
 use local_inference_core::options::{Dry, GenerateOptions, Mirostat, SamplingOptions, Xtc};
 use local_inference_llama::model::Model;
@@ -11,22 +11,7 @@ use local_inference_llama::session::Session;
 const TALE: &str = "Once upon a time";
 const TOKENS: u32 = 16;
 
-struct Rig {
-  model: Model,
-  session: Session,
-}
-
 impl Rig {
-  fn new() -> Self {
-    let model = load(&smollm2());
-    let session = open(&model, 512);
-    Self { model, session }
-  }
-
-  fn run(&self, prompt: &str, options: GenerateOptions) -> Answer {
-    collect(&submit(&self.session, &self.model, prompt, options)).unwrap()
-  }
-
   /// The tokens of a run.
   fn tokens(&self, prompt: &str, mut options: GenerateOptions) -> Vec<Token> {
     options.logprobs.get_or_insert(0);

@@ -11,6 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use local_inference_core::cancel::CancelToken;
+use local_inference_core::error::EngineError;
 use local_inference_core::generate::{Event, Finished, Request, Sink};
 use local_inference_core::grammar::{ConstraintOptions, ConstraintSource};
 use local_inference_core::options::{ContextOptions, GenerateOptions, LoadOptions};
@@ -118,7 +119,7 @@ pub(crate) fn submit(
 }
 
 /// Waits for the end of a request.
-pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, local_inference_core::error::EngineError> {
+pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, EngineError> {
   let mut pieces = Vec::new();
   loop {
     match events.recv_timeout(Duration::from_secs(300)).expect("a request always ends") {
@@ -147,4 +148,27 @@ pub(crate) fn greedy(max_tokens: u32) -> GenerateOptions {
 /// The ChatML prompt of SmolLM2 and Qwen.
 pub(crate) fn chatml(question: &str) -> String {
   format!("<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n")
+}
+
+/// SmolLM2 with one session.
+pub(crate) struct Rig {
+  pub(crate) model: Model,
+  pub(crate) session: Session,
+}
+
+impl Rig {
+  pub(crate) fn new() -> Self {
+    let model = load(&smollm2());
+    let session = open(&model, 512);
+    Self { model, session }
+  }
+
+  pub(crate) fn try_run(&self, prompt: &str, options: GenerateOptions) -> Result<Answer, EngineError> {
+    collect(&submit(&self.session, &self.model, prompt, options))
+  }
+
+  #[track_caller]
+  pub(crate) fn run(&self, prompt: &str, options: GenerateOptions) -> Answer {
+    self.try_run(prompt, options).unwrap()
+  }
 }
