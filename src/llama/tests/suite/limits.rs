@@ -4,8 +4,6 @@ use crate::support::{Rig, chatml, collect, gbnf, greedy, load, open, smollm2, su
 use local_inference_core::error::ErrorCode;
 use local_inference_core::generate::FinishReason;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
-use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
 
 impl Rig {
   #[track_caller]

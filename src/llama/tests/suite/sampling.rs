@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use crate::support::{Answer, Rig, chatml, greedy};
 use local_inference_core::decoder::Token;
 use local_inference_core::options::{Dry, GenerateOptions, Mirostat, SamplingOptions, Xtc};
-use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
 
 const TALE: &str = "Once upon a time";
 const TOKENS: u32 = 16;
