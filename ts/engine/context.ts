@@ -95,7 +95,10 @@ export class LocalContext implements AsyncDisposable {
     const prefilled = request.prefill ? withPrefill(stream, request.prefill) : stream;
     const form = chat && toolFormOf(request, chat);
     if (chat === undefined || form === undefined) return prefilled;
-    return form.plainCall ? CallReader.ofPlainCall(prefilled) : CallReader.ofTemplate(prefilled, chat);
+    const { tools = [] } = request;
+    return form.plainCall
+      ? CallReader.ofPlainCall(prefilled, tools)
+      : CallReader.ofTemplate(prefilled, tools, chat);
   }
 
   async #submit(input: GenerateInput, signal: AbortSignal | undefined): Promise<ChunkStream> {

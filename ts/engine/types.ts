@@ -162,6 +162,6 @@ export interface GenerationResult {
   stopString?: string;
   usage: Usage;
   logprobs?: TokenLogprob[];
-  /** Calls of the request's tools, in their order; absent when there are none. */
+  /** Calls of the request's tools, in their order; absent when there are none. See {@link ToolCall.problem}. */
   toolCalls?: ToolCall[];
 }

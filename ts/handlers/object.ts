@@ -7,7 +7,7 @@ import { objectSchema } from "../structured/object.js";
 import { schemaStructure } from "../structured/schema.js";
 import { unlessConfigured } from "./other-provider.js";
 import { conversationOf, optionsOf, promptText, type TextParams } from "./params.js";
-import { satisfying } from "./satisfying.js";
+import { attemptOf, satisfying } from "./satisfying.js";
 import { sharingOf } from "./sharing.js";
 import { signalOf } from "./signal.js";
 import { emitModelUsed } from "./usage.js";
@@ -55,8 +55,8 @@ async function answer(
     enableThinking: agent.config.enableThinking ?? false,
   };
   const signal = signalOf(params);
-  const start = async (spec: TextSpec) => {
-    const generation = await agent.engine.generate(spec, request, { signal });
+  const start = async (spec: TextSpec, attempt: number) => {
+    const generation = await agent.engine.generate(spec, attemptOf(request, attempt), { signal });
     void generation.settled.then(() => {
       const { usage } = generation;
       if (usage === undefined) return;
@@ -66,7 +66,7 @@ async function answer(
     return { value: generation, until: generation.settled };
   };
   const result = await satisfying(
-    () => agent.active.use(role, start, signal),
+    (attempt) => agent.active.use(role, (spec) => start(spec, attempt), signal),
     () => structured,
   );
   return JSON.parse(result.text);

@@ -1,9 +1,13 @@
 import type { TextGeneration } from "../engine/generation.js";
-import type { GenerationResult } from "../engine/types.js";
+import type { GenerateRequest, GenerationResult } from "../engine/types.js";
 import { unavailable } from "../errors.js";
 import type { Structured } from "../structured/structured.js";
 
 const ATTEMPTS = 2;
+/** Seeds of llama.cpp; the number itself asks for a random one. */
+const SEEDS = 0xffff_ffff;
+/** Temperature of a second attempt at what has only one answer. */
+const LOOSE = 0.7;
 
 /**
  * The answer, generated once more when a complete one is not what was asked for: a grammar cannot express everything
@@ -12,12 +16,12 @@ const ATTEMPTS = 2;
  * @throws LocalInferenceError when the model fails twice.
  */
 export async function satisfying(
-  generate: () => Promise<TextGeneration>,
+  generate: (attempt: number) => Promise<TextGeneration>,
   structured: () => Structured | undefined,
 ): Promise<GenerationResult> {
   for (let attempt = 1; ; attempt++) {
-    const result = await (await generate()).result;
-    const problem = result.finishReason === "stop" ? await structured()?.problem?.(result.text) : undefined;
+    const result = await (await generate(attempt)).result;
+    const problem = await problemOf(result, structured());
     if (problem === undefined) return result;
     if (attempt === ATTEMPTS) {
       throw unavailable(
@@ -27,4 +31,30 @@ export async function satisfying(
       );
     }
   }
+}
+
+/** Why an answer that the model has completed is not what was asked for. */
+export async function problemOf(
+  result: GenerationResult,
+  structured: Structured | undefined,
+): Promise<string | undefined> {
+  if (result.finishReason !== "stop") return undefined;
+  const call = result.toolCalls?.find(({ problem }) => problem !== undefined);
+  if (call !== undefined) return `in the call of ${call.name}, ${call.problem}`;
+  return result.toolCalls === undefined ? structured?.problem?.(result.text) : undefined;
+}
+
+/**
+ * The request of an attempt. The second one has the next seed, because the same one would give the same answer. Where
+ * nothing is drawn, at temperature 0, it draws: the likeliest answer has failed, and another one is better than none.
+ * Its seed is then fixed, so that the request as a whole still gives one answer.
+ */
+export function attemptOf(request: GenerateRequest, attempt: number): GenerateRequest {
+  const { seed, temperature, topK } = request;
+  const greedy = temperature === 0 || topK === 1;
+  if (attempt === 1 || (seed === undefined && !greedy)) return request;
+  const next: GenerateRequest = { ...request, seed: ((seed ?? 0) + attempt - 1) % SEEDS };
+  if (temperature === 0) next.temperature = LOOSE;
+  if (topK === 1) delete next.topK;
+  return next;
 }

@@ -3,7 +3,9 @@ import type { TextGeneration } from "../engine/generation.js";
 import type { GenerationResult } from "../engine/types.js";
 import { towardsEliza } from "../errors.js";
 import type { Structured } from "../structured/structured.js";
-import { finishReasonOf, TOOL_CALLS, type TokenUsage, tokenUsage } from "./usage.js";
+import { problemOf } from "./satisfying.js";
+import { callObjects, type ToolCallObject } from "./tool-call-object.js";
+import { finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
 
 /** A streamed answer as elizaOS reads it; awaiting one of the promises reads the rest of the stream. */
 export interface TextStream {
@@ -12,22 +14,32 @@ export interface TextStream {
   text: Promise<string>;
   usage: Promise<TokenUsage | undefined>;
   finishReason: Promise<string | undefined>;
+  /** Of a request with tools: the calls that can be made. elizaOS 2 keeps them, and the finish reason, where it is there. */
+  toolCalls?: Promise<ToolCallObject[] | undefined>;
 }
 
-export function textStream(generation: TextGeneration, structured?: Structured): TextStream {
+export interface StreamOptions {
+  readonly structured?: Structured | undefined;
+  /** The request has tools. */
+  readonly tools?: boolean;
+}
+
+export function textStream(generation: TextGeneration, options: StreamOptions = {}): TextStream {
+  const { structured, tools = false } = options;
+  const calls = tools ? { toolCalls: later(generation, callObjects) } : {};
   return {
     textStream: new AnswerText(generation),
     text: later(generation, (result) => result.text),
     usage: later(generation, (result) => tokenUsage(result.usage)),
     finishReason: later(generation, (result) => endOf(result, structured)),
+    ...calls,
   };
 }
 
 /** What was streamed cannot be taken back: an answer that is not what was asked for ends with an error. */
 async function endOf(result: GenerationResult, structured: Structured | undefined): Promise<string> {
-  if (result.toolCalls !== undefined) return TOOL_CALLS;
-  const problem = result.finishReason === "stop" ? await structured?.problem?.(result.text) : undefined;
-  return problem === undefined ? finishReasonOf(result.finishReason) : "error";
+  const problem = await problemOf(result, structured);
+  return problem === undefined ? finishReasonOf(result) : "error";
 }
 
 function later<T>(

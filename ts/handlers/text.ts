@@ -10,12 +10,12 @@ import { type SourceOptions, structureOf } from "../structured/source.js";
 import type { Structured } from "../structured/structured.js";
 import { unlessConfigured } from "./other-provider.js";
 import { conversationOf, messagesOf, optionsOf, promptOf, type TextParams, wantsObject } from "./params.js";
-import { satisfying } from "./satisfying.js";
+import { attemptOf, satisfying } from "./satisfying.js";
 import { sharingOf } from "./sharing.js";
 import { signalOf } from "./signal.js";
 import { type TextStream, textStream } from "./text-stream.js";
-import { callObject, type ToolCallObject } from "./tool-call-object.js";
-import { emitModelUsed, finishReasonOf, TOOL_CALLS, type TokenUsage, tokenUsage } from "./usage.js";
+import { callObjects, type ToolCallObject } from "./tool-call-object.js";
+import { emitModelUsed, finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
 
 /** What a request of the 2.x form is answered with. */
 export interface TextObject {
@@ -80,15 +80,18 @@ async function answer(
   if (typeof params !== "object" || params === null) throw invalidInput("A text request needs parameters.");
   const signal = signalOf(params);
   let structured: Structured | undefined;
-  const start = async (spec: TextSpec) => {
+  const start = async (spec: TextSpec, attempt: number) => {
     structured = structureOf(params, { ...(await templatesFor(agent, textType, params, spec.path)) });
-    const request = requestOf(runtime, agent, textType, params, structured);
+    const request = attemptOf(requestOf(runtime, agent, textType, params, structured), attempt);
     const generation = await agent.engine.generate(spec, request, { signal });
     void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));
     return { value: generation, until: generation.settled };
   };
-  const generate = () => agent.active.use(textType.role, start, signal);
-  if (params.stream === true) return textStream(await generate(), structured);
+  const generate = (attempt = 1) =>
+    agent.active.use(textType.role, (spec: TextSpec) => start(spec, attempt), signal);
+  if (params.stream === true) {
+    return textStream(await generate(), { structured, tools: Array.isArray(params.tools) });
+  }
   const result = await satisfying(generate, () => structured);
   return wantsObject(params) ? textObject(result) : result.text;
 }
@@ -125,11 +128,10 @@ function requestOf(
 }
 
 function textObject(result: GenerationResult): TextObject {
-  const { toolCalls } = result;
   return present({
     text: result.text,
-    toolCalls: toolCalls?.map(callObject),
-    finishReason: toolCalls === undefined ? finishReasonOf(result.finishReason) : TOOL_CALLS,
+    toolCalls: callObjects(result),
+    finishReason: finishReasonOf(result),
     usage: tokenUsage(result.usage),
   });
 }

@@ -1,17 +1,16 @@
-import type { ToolCall } from "../engine/types.js";
+import type { GenerationResult } from "../engine/types.js";
 
 /** A tool call as elizaOS 2 reads it. */
 export interface ToolCallObject {
   id: string;
   name: string;
-  /** An object; the text itself when the model wrote something else. */
+  /** What the call's JSON text says: an object, unless the tool's `parameters` ask for something else. */
   arguments: unknown;
 }
 
-export function callObject({ id, name, arguments: text }: ToolCall): ToolCallObject {
-  try {
-    return { id, name, arguments: JSON.parse(text) };
-  } catch {
-    return { id, name, arguments: text };
-  }
+/** The calls that can be made; undefined when there are none. What a limit cut short is left to the finish reason. */
+export function callObjects({ toolCalls = [] }: GenerationResult): ToolCallObject[] | undefined {
+  const whole = toolCalls.filter(({ problem }) => problem === undefined);
+  if (whole.length === 0) return undefined;
+  return whole.map(({ id, name, arguments: text }) => ({ id, name, arguments: JSON.parse(text) }));
 }

@@ -1,5 +1,5 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import type { FinishReason, Usage } from "../engine/types.js";
+import type { GenerationResult, Usage } from "../engine/types.js";
 import { log } from "../log.js";
 import { countRequest } from "../metrics.js";
 import { PLUGIN_NAME } from "../names.js";
@@ -28,11 +28,12 @@ export function tokenUsage(usage: Usage): TokenUsage {
 }
 
 /** Why an answer with tool calls ended, in the word of the AI SDK that elizaOS's own providers use. */
-export const TOOL_CALLS = "tool-calls";
+const TOOL_CALLS = "tool-calls";
 
-/** elizaOS knows one word for an answer that was cut short, whatever the limit was. */
-export function finishReasonOf(reason: FinishReason): string {
-  return reason === "context" ? "length" : reason;
+/** elizaOS knows one word for an answer that was cut short, whatever the limit was; it outranks the calls before it. */
+export function finishReasonOf({ finishReason, toolCalls }: GenerationResult): string {
+  if (finishReason === "context") return "length";
+  return finishReason === "stop" && toolCalls !== undefined ? TOOL_CALLS : finishReason;
 }
 
 export interface ModelUsed {

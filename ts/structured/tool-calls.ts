@@ -1,13 +1,21 @@
 import { randomUUID } from "node:crypto";
+import type { ChatTool } from "../engine/types.js";
 import { type Chunk, callNative, loadNative, type NativeAnswerParser, type RenderedChat } from "../native.js";
+import { present } from "../present.js";
+import { callProblem } from "./call-problem.js";
 
 /** A call that a model makes. */
 export interface ToolCall {
   /** The model's own id, or one made here. */
   id: string;
   name: string;
-  /** JSON text. */
+  /** JSON text that satisfies the tool's `parameters`, unless there is a `problem`. */
   arguments: string;
+  /**
+   * Why the call cannot be made as it is: it was cut short, its arguments do not satisfy the tool's `parameters`, it is
+   * none of the request's tools. Absent when it can be made.
+   */
+  problem?: string;
 }
 
 /** What a stretch of the answer adds to the call at `index`; the first one of a call has its id and name. */
@@ -31,42 +39,47 @@ interface ChunkSource {
 interface Read {
   content: string;
   calls: readonly { id: string; name: string; arguments: string }[];
+  /** The answer ends, or leaves its form, within the last call. */
+  open?: boolean;
 }
+
+type Reader = (text: string, reasoning: string, partial: boolean) => Read;
+
+const NOTHING: Read = { content: "", calls: [] };
 
 /** Reads tool calls out of a stream of chunks; the text that is left is for the user. */
 export class CallReader {
   readonly #source: ChunkSource;
-  readonly #read: (text: string, reasoning: string, partial: boolean) => Read;
+  readonly #tools: readonly ChatTool[];
+  readonly #read: Reader;
   readonly #ids: string[] = [];
   readonly #arguments: string[] = [];
   #text = "";
   #reasoning = "";
   #content = "";
 
-  private constructor(
-    source: ChunkSource,
-    read: (text: string, reasoning: string, partial: boolean) => Read,
-  ) {
+  private constructor(source: ChunkSource, tools: readonly ChatTool[], read: Reader) {
     this.#source = source;
+    this.#tools = tools;
     this.#read = read;
   }
 
   /** Reads answers in the format of the chat's template. */
-  static async ofTemplate(source: ChunkSource, chat: RenderedChat): Promise<CallReader> {
+  static async ofTemplate(
+    source: ChunkSource,
+    tools: readonly ChatTool[],
+    chat: RenderedChat,
+  ): Promise<CallReader> {
     const addon = await loadNative();
     const parser = await callNative(() => addon.answerParser(chat.answerFormat));
-    return new CallReader(source, (text, reasoning, partial) =>
+    return new CallReader(source, tools, (text, reasoning, partial) =>
       parse(parser, whole(text, reasoning, chat), text, partial),
     );
   }
 
   /** Reads an answer that is one call, as JSON. */
-  static ofPlainCall(source: ChunkSource): CallReader {
-    return new CallReader(source, (text, _, partial) => {
-      if (partial) return { content: "", calls: [] };
-      const { name, arguments: args } = JSON.parse(text) as { name: string; arguments: unknown };
-      return { content: "", calls: [{ id: "", name, arguments: JSON.stringify(args) }] };
-    });
+  static ofPlainCall(source: ChunkSource, tools: readonly ChatTool[]): CallReader {
+    return new CallReader(source, tools, (text, _, partial) => (partial ? NOTHING : plainCall(text)));
   }
 
   async next(): Promise<CallChunk | null> {
@@ -75,21 +88,16 @@ export class CallReader {
     this.#text += chunk.text;
     this.#reasoning += chunk.reasoning;
     const read = this.#read(this.#text, this.#reasoning, chunk.done === undefined);
-    const calls = this.#deltas(read);
+    const calls = this.#deltas(read, chunk.done !== undefined);
     // Content never shrinks, but its last bytes may turn out to begin a call.
     const text = read.content.startsWith(this.#content) ? read.content.slice(this.#content.length) : "";
     this.#content += text;
     const { done, ...rest } = chunk;
     const result: CallChunk = { ...rest, text };
     if (calls.length > 0) result.calls = calls;
-    if (done !== undefined) {
-      const toolCalls = read.calls.map(({ name, arguments: args }, index) => ({
-        id: this.#ids[index] ?? "",
-        name,
-        arguments: args,
-      }));
-      result.done = toolCalls.length === 0 ? done : { ...done, toolCalls };
-    }
+    if (done === undefined) return result;
+    const toolCalls = await this.#complete(read, done.finishReason);
+    result.done = toolCalls.length === 0 ? done : { ...done, toolCalls };
     return result;
   }
 
@@ -97,17 +105,13 @@ export class CallReader {
     this.#source.cancel();
   }
 
-  #deltas({ calls }: Read): ToolCallDelta[] {
+  #deltas({ calls }: Read, ended: boolean): ToolCallDelta[] {
     const deltas: ToolCallDelta[] = [];
     for (const [index, call] of calls.entries()) {
-      // A name may still grow until the arguments begin.
-      if (
-        call.name === "" ||
-        (this.#ids[index] === undefined && call.arguments === "" && index === calls.length - 1)
-      ) {
-        continue;
-      }
       const isNew = this.#ids[index] === undefined;
+      // A name may still grow until the arguments begin.
+      const grows = isNew && call.arguments === "" && index === calls.length - 1 && !ended;
+      if (call.name === "" || grows) continue;
       const id = this.#ids[index] ?? (call.id || `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`);
       this.#ids[index] = id;
       const known = this.#arguments[index] ?? "";
@@ -118,14 +122,41 @@ export class CallReader {
     }
     return deltas;
   }
+
+  #complete({ calls, open = false }: Read, finishReason: string): Promise<ToolCall[]> {
+    const named = calls.filter(({ name }) => name !== "");
+    const cut =
+      finishReason === "stop" ? "it does not have the form of the model's template" : "it was cut short";
+    return Promise.all(
+      named.map(async ({ name, arguments: args }, index) => {
+        const problem =
+          open && index === named.length - 1
+            ? cut
+            : await callProblem({ name, arguments: args }, this.#tools);
+        return present({ id: this.#ids[index] ?? "", name, arguments: args, problem }) as ToolCall;
+      }),
+    );
+  }
 }
 
-/** An answer that does not have the form of its template is text. */
+/** What does not have the form of the template is text, but for a call that has begun. */
 function parse(parser: NativeAnswerParser, whole: string, text: string, partial: boolean): Read {
   try {
     return parser.parse(whole, partial);
   } catch {
-    return { content: partial ? "" : text, calls: [] };
+    const begun = partial ? NOTHING : parse(parser, whole, text, true);
+    if (begun.calls.some(({ name }) => name !== "")) return { ...begun, open: true };
+    return partial ? NOTHING : { content: text, calls: [] };
+  }
+}
+
+/** A call as JSON; it is text where a limit cut it. */
+function plainCall(text: string): Read {
+  try {
+    const { name, arguments: args } = JSON.parse(text) as { name: string; arguments: unknown };
+    return { content: "", calls: [{ id: "", name, arguments: JSON.stringify(args) }] };
+  } catch {
+    return { content: text, calls: [] };
   }
 }
 

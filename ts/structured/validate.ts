@@ -4,11 +4,12 @@ import { invalidInput } from "../errors.js";
 export type Validator = (text: string) => string | undefined;
 
 const known = new Map<string, Promise<Validator>>();
-const KEPT = 64;
+/** More than the tools of one request. */
+const KEPT = 512;
 
 /**
- * A validator of a JSON Schema (draft 2020-12, formats included): the last word on everything that a grammar cannot
- * express. Made once for each schema.
+ * A validator of a JSON Schema (formats included): the last word on everything that a grammar cannot express. Made once
+ * for each schema. The draft is the one that `$schema` names, 2020-12 without.
  *
  * @throws LocalInferenceError `INVALID_INPUT` for what is not a schema.
  */
@@ -26,14 +27,16 @@ export function validatorOf(schema: unknown): Promise<Validator> {
 
 /** Loaded with the first schema: requests without one do not pay for it. */
 async function compile(schema: unknown): Promise<Validator> {
-  const [{ Ajv2020 }, formats] = await Promise.all([import("ajv/dist/2020.js"), import("ajv-formats")]);
-  const ajv = new Ajv2020({ strict: false, allowUnionTypes: true, logger: false });
+  // Named, the draft would have to be one that ajv brings along: 04 and 06 are not.
+  const { $schema: named, ...rest } = Object(schema) as { $schema?: unknown };
+  const [Draft, formats] = await Promise.all([draftOf(String(named)), import("ajv-formats")]);
+  const ajv = new Draft({ strict: false, allowUnionTypes: true, logger: false });
   // The module is CommonJS; bundlers and Node disagree about where its default export is.
   const add = (formats.default as unknown as { default?: typeof formats.default }).default ?? formats.default;
-  (add as unknown as (target: InstanceType<typeof Ajv2020>) => void)(ajv);
+  (add as unknown as (target: typeof ajv) => void)(ajv);
   let validate: ReturnType<typeof ajv.compile>;
   try {
-    validate = ajv.compile(schema as object);
+    validate = ajv.compile(named === undefined ? (schema as object) : rest);
   } catch (cause) {
     throw invalidInput(`The JSON Schema is not valid: ${messageOf(cause)}.`, { cause });
   }
@@ -42,6 +45,13 @@ async function compile(schema: unknown): Promise<Validator> {
     if (value === undefined) return "it is not JSON";
     return validate(value.json) ? undefined : ajv.errorsText(validate.errors, { dataVar: "value" });
   };
+}
+
+/** Schemas made from zod and those of MCP servers often name draft-07. */
+async function draftOf(named: string) {
+  if (/draft-0\d/.test(named)) return (await import("ajv")).Ajv;
+  if (named.includes("2019-09")) return (await import("ajv/dist/2019.js")).Ajv2019;
+  return (await import("ajv/dist/2020.js")).Ajv2020;
 }
 
 function parsed(text: string): { json: unknown } | undefined {
