@@ -6,3 +6,4 @@ mod hostile;
 mod lexicon;
 mod parts;
 mod schemas;
+mod traps;
