@@ -62,6 +62,26 @@ fn what_is_not_enforced_is_named() {
 }
 
 #[test]
+fn unevaluated_is_additional_where_nothing_else_evaluates() {
+  let closed = schema(
+    r#"{"type": "object", "properties": {"unevaluatedItems": {"type": "array", "prefixItems": [{"const": 1}],
+    "unevaluatedItems": false}}, "required": ["unevaluatedItems"], "unevaluatedProperties": false}"#,
+  );
+  assert!(engine().compile(&closed, &[]).unwrap().warnings().is_empty());
+  assert!(matches(&closed, r#"{"unevaluatedItems": [1]}"#));
+  assert!(!matches(&closed, r#"{"unevaluatedItems": [1, 2]}"#));
+  assert!(!matches(&closed, r#"{"unevaluatedItems": [1], "a": 1}"#));
+
+  let open = schema(r#"{"type": "object", "allOf": [{"required": ["a"]}], "unevaluatedProperties": false}"#);
+  let warnings = engine().compile(&open, &[]).unwrap().warnings().concat();
+  assert!(warnings.contains("unevaluatedProperties"), "{warnings}");
+  let older = schema(
+    r#"{"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "unevaluatedProperties": false}"#,
+  );
+  assert!(matches(&older, r#"{"a": 1}"#));
+}
+
+#[test]
 fn a_schema_that_nothing_satisfies_is_refused() {
   for text in
     ["false", r#"{"type": "string", "enum": [1]}"#, r#"{"allOf": [{"type": "string"}, {"type": "null"}]}"#]
