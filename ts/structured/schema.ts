@@ -1,11 +1,18 @@
 import { schemaConstraint } from "./constraint.js";
+import { requireSound } from "./soundness.js";
 import type { Structured } from "./structured.js";
 import { validatorOf } from "./validate.js";
 
-/** The form of an answer that satisfies a JSON Schema: enforced as far as a grammar can, then validated. */
+/**
+ * The form of an answer that satisfies a JSON Schema: enforced as far as a grammar can, then validated.
+ *
+ * @throws LocalInferenceError `INVALID_INPUT` for a schema that cannot be validated.
+ */
 export function schemaStructure(schema: unknown): Structured {
+  const constraint = schemaConstraint(schema);
+  requireSound(schema);
   return {
-    constraint: schemaConstraint(schema),
+    constraint,
     problem: async (text) => (await validatorOf(schema))(text),
   };
 }

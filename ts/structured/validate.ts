@@ -1,4 +1,5 @@
 import { invalidInput } from "../errors.js";
+import { requireSound } from "./soundness.js";
 
 /** Says why a JSON text does not satisfy the schema; undefined when it does. */
 export type Validator = (text: string) => string | undefined;
@@ -11,7 +12,7 @@ const KEPT = 512;
  * A validator of a JSON Schema (formats included): the last word on everything that a grammar cannot express. Made once
  * for each schema. The draft is the one that `$schema` names, 2020-12 without.
  *
- * @throws LocalInferenceError `INVALID_INPUT` for what is not a schema.
+ * @throws LocalInferenceError `INVALID_INPUT` for what is not a schema, or one that cannot be validated.
  */
 export function validatorOf(schema: unknown): Promise<Validator> {
   const key = JSON.stringify(schema);
@@ -27,10 +28,12 @@ export function validatorOf(schema: unknown): Promise<Validator> {
 
 /** Loaded with the first schema: requests without one do not pay for it. */
 async function compile(schema: unknown): Promise<Validator> {
+  requireSound(schema);
   // Named, the draft would have to be one that ajv brings along: 04 and 06 are not.
   const { $schema: named, ...rest } = Object(schema) as { $schema?: unknown };
   const [Draft, formats] = await Promise.all([draftOf(String(named)), import("ajv-formats")]);
-  const ajv = new Draft({ strict: false, allowUnionTypes: true, logger: false });
+  // An object has only its own properties: what it inherits, such as `constructor`, is not in the answer.
+  const ajv = new Draft({ strict: false, allowUnionTypes: true, logger: false, ownProperties: true });
   // The module is CommonJS; bundlers and Node disagree about where its default export is.
   const add = (formats.default as unknown as { default?: typeof formats.default }).default ?? formats.default;
   (add as unknown as (target: typeof ajv) => void)(ajv);
@@ -43,7 +46,12 @@ async function compile(schema: unknown): Promise<Validator> {
   return (text) => {
     const value = parsed(text);
     if (value === undefined) return "it is not JSON";
-    return validate(value.json) ? undefined : ajv.errorsText(validate.errors, { dataVar: "value" });
+    try {
+      return validate(value.json) ? undefined : ajv.errorsText(validate.errors, { dataVar: "value" });
+    } catch (cause) {
+      // References that lead in a circle.
+      throw invalidInput(`The JSON Schema cannot be validated: ${messageOf(cause)}.`, { cause });
+    }
   };
 }
 
