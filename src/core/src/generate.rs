@@ -198,8 +198,7 @@ impl<S> Generation<S> {
     self.usage.completion_tokens += 1;
     self.history.push(sampled.token);
 
-    let may_stop = self.usage.completion_tokens > min_tokens && self.may_stop();
-    self.text.set_stops_enabled(may_stop);
+    self.text.set_stops_enabled(self.usage.completion_tokens > min_tokens);
     let ended = decoder.is_end(sampled.token);
     let delta = self.read(decoder, sampled.token, ended);
     let finish = if delta.stop.is_some() || ended {
@@ -240,7 +239,9 @@ impl<S> Generation<S> {
     if !ended {
       decoder.piece(&self.sampler, token, &mut self.bytes);
     }
-    let delta = self.text.push(&self.bytes);
+    let guard = &mut self.guard;
+    // A stop never leaves an answer that does not match.
+    let delta = self.text.push_where(&self.bytes, &mut |tail| may_stop(guard, tail));
     // A token that only completes the closing tag is none of the reasoning.
     if was_inside && (self.text.in_reasoning() || !delta.reasoning.is_empty()) {
       self.usage.reasoning_tokens += 1;
@@ -257,7 +258,8 @@ impl<S> Generation<S> {
 
   /// Text held back for a stop string or a character that never came, and the last word.
   pub(crate) fn finish(mut self, reason: FinishReason) -> (Piece, Finished) {
-    let delta = self.text.finish();
+    let guard = &mut self.guard;
+    let delta = self.text.finish_where(&mut |tail| may_stop(guard, tail));
     let piece = self.piece(delta);
     // Of a stop and a longer one that begins with it, the end decides. It outranks a limit, but not the caller.
     let stop = self.stop.take().filter(|_| reason != FinishReason::Cancelled);
@@ -265,4 +267,8 @@ impl<S> Generation<S> {
     self.clock.write(&mut self.usage);
     (piece, Finished { reason, stop, usage: self.usage })
   }
+}
+
+fn may_stop(guard: &mut Option<Guard>, tail: usize) -> bool {
+  guard.as_mut().is_none_or(|guard| guard.can_end_before(tail))
 }

@@ -106,6 +106,9 @@ pub trait Constraint: Send {
   /// Whether the answer matches as it is.
   fn can_end(&mut self) -> bool;
 
+  /// Whether the answer matches without its last `tail` bytes; changes nothing.
+  fn matches_without(&mut self, tail: usize) -> bool;
+
   /// Whether the answer matches and nothing can follow.
   fn is_complete(&self) -> bool;
 

@@ -69,10 +69,16 @@ impl TextPipeline {
   /// An invalid sequence becomes U+FFFD, one for each maximal subpart, as in [`String::from_utf8_lossy`]. After a stop
   /// or [`finish`](Self::finish) the delta is empty.
   pub fn push(&mut self, bytes: &[u8]) -> TextDelta {
+    self.push_where(bytes, &mut |_| true)
+  }
+
+  /// As [`push`](Self::push); a stop is text where `may_stop`, given the number of bytes of the answer from its beginning
+  /// on, says no.
+  pub fn push_where(&mut self, bytes: &[u8], may_stop: &mut dyn FnMut(usize) -> bool) -> TextDelta {
     let mut delta = TextDelta::default();
     if !self.ended {
       let text = self.utf8.push(bytes);
-      self.route(&text, &mut delta);
+      self.route(&text, &mut delta, may_stop);
       self.ended = delta.stop.is_some();
     }
     delta
@@ -97,39 +103,56 @@ impl TextPipeline {
   /// `stop` is set here when a complete stop was held only because a longer one could have followed (`"\n"` beside
   /// `"\n\n"`).
   pub fn finish(&mut self) -> TextDelta {
+    self.finish_where(&mut |_| true)
+  }
+
+  /// As [`finish`](Self::finish), with what [`push_where`](Self::push_where) asks.
+  pub fn finish_where(&mut self, may_stop: &mut dyn FnMut(usize) -> bool) -> TextDelta {
     let mut delta = TextDelta::default();
     if self.ended {
       return delta;
     }
     let rest = self.utf8.finish();
-    self.route(rest, &mut delta);
+    self.route(rest, &mut delta, may_stop);
     if let Some(splitter) = &mut self.splitter {
-      splitter.finish(&mut |channel, piece| deliver(&mut self.stops, channel, piece, &mut delta));
+      splitter.finish(&mut |channel, piece| deliver(&mut self.stops, channel, piece, &mut delta, may_stop));
     }
     if delta.stop.is_none() {
-      delta.stop = self.stops.finish(&mut delta.text);
+      delta.stop = self.stops.finish(&mut delta.text, may_stop);
     }
     self.ended = true;
     delta
   }
 
-  fn route(&mut self, text: &str, delta: &mut TextDelta) {
-    match &mut self.splitter {
-      Some(splitter) => {
-        splitter.push(text, &mut |channel, piece| deliver(&mut self.stops, channel, piece, delta));
-      }
-      None => deliver(&mut self.stops, Channel::Answer, text, delta),
+  fn route(&mut self, text: &str, delta: &mut TextDelta, may_stop: &mut dyn FnMut(usize) -> bool) {
+    let held = self.utf8.held();
+    let Some(splitter) = &mut self.splitter else {
+      deliver(&mut self.stops, Channel::Answer, text, delta, &mut |tail| may_stop(tail + held));
+      return;
+    };
+    let mut pieces = Vec::new();
+    splitter.push(text, &mut |channel, piece| pieces.push((channel, piece.to_owned())));
+    let mut later = pieces.iter().map(|(_, piece)| piece.len()).sum::<usize>() + held + splitter.held();
+    for (channel, piece) in pieces {
+      later -= piece.len();
+      deliver(&mut self.stops, channel, &piece, delta, &mut |tail| may_stop(tail + later));
     }
   }
 }
 
 /// One piece of a channel in the order of the output: what comes after a stop is dropped, reasoning too.
-fn deliver(stops: &mut StopMatcher, channel: Channel, piece: &str, delta: &mut TextDelta) {
+fn deliver(
+  stops: &mut StopMatcher,
+  channel: Channel,
+  piece: &str,
+  delta: &mut TextDelta,
+  may_stop: &mut dyn FnMut(usize) -> bool,
+) {
   if delta.stop.is_some() {
     return;
   }
   match channel {
-    Channel::Answer => delta.stop = stops.push(piece, &mut delta.text),
+    Channel::Answer => delta.stop = stops.push(piece, &mut delta.text, may_stop),
     Channel::Reasoning => delta.reasoning.push_str(piece),
   }
 }

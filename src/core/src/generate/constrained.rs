@@ -96,11 +96,6 @@ impl<S> Generation<S> {
     ended
   }
 
-  /// Whether a stop string may end the answer here: never where it would not match.
-  pub(super) fn may_stop(&mut self) -> bool {
-    self.guard.as_mut().is_none_or(Guard::can_end)
-  }
-
   /// What the constraint makes of a step: tokens that must follow, the end, a closing before a limit.
   pub(super) fn follow<D: Decoder<Sampler = S>>(&mut self, decoder: &mut D, mut step: Step) -> Result<Step> {
     if self.lead.tokens > 0 {
@@ -153,8 +148,7 @@ impl<S> Generation<S> {
       self.usage.completion_tokens += 1;
       self.usage.forced_tokens += 1;
       self.history.push(token);
-      let may_stop = self.may_stop();
-      self.text.set_stops_enabled(may_stop);
+      self.text.set_stops_enabled(true);
       let delta = self.read(decoder, token, false);
       let in_reasoning = self.text.in_reasoning();
       let stopped = delta.stop.is_some();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use llguidance::Matcher;
-use llguidance::toktrie::{SimpleVob, TokEnv};
+use llguidance::toktrie::{SimpleVob, TokEnv, TokTrie};
 
 use super::close::Closer;
 use super::compile::{Compiled, Factories};
@@ -97,6 +97,7 @@ impl GrammarEngine {
       compiled,
       closer: None,
       taken: Vec::new(),
+      tokens: Vec::new(),
     }))
   }
 
@@ -135,6 +136,8 @@ struct Following {
   closer: Option<Option<Closer>>,
   /// What was accepted since the closer was last fed.
   taken: Vec<u8>,
+  /// What was accepted.
+  tokens: Vec<u32>,
 }
 
 impl Following {
@@ -152,12 +155,17 @@ impl Following {
     self.matcher.consume_tokens(tokens).map_err(invalid)?;
     let trie = self.environment.tok_trie();
     for &token in tokens {
-      let bytes = trie.token(token);
-      let marker = usize::from(bytes.first() == Some(&u8::MAX));
-      self.taken.extend_from_slice(&bytes[marker..]);
+      self.taken.extend_from_slice(text_of(trie, token));
     }
+    self.tokens.extend_from_slice(tokens);
     Ok(())
   }
+}
+
+/// The text of a token; that of a control token has a marker in front.
+fn text_of(trie: &TokTrie, token: u32) -> &[u8] {
+  let bytes = trie.token(token);
+  &bytes[usize::from(bytes.first() == Some(&u8::MAX))..]
 }
 
 impl Constraint for Following {
@@ -201,6 +209,19 @@ impl Constraint for Following {
 
   fn can_end(&mut self) -> bool {
     !self.matcher.is_error() && (self.matcher.is_stopped() || self.matcher.is_accepting().unwrap_or(false))
+  }
+
+  fn matches_without(&mut self, tail: usize) -> bool {
+    let (trie, mut bytes, mut tokens) = (self.environment.tok_trie(), Vec::new(), 0);
+    while bytes.len() < tail {
+      let Some(&token) = self.tokens.iter().nth_back(tokens) else { return false };
+      bytes.splice(0..0, text_of(trie, token).iter().copied());
+      tokens += 1;
+    }
+    let kept = self.environment.tokenize_bytes(&bytes[..bytes.len() - tail]);
+    let mut matcher = self.matcher.deep_clone();
+    let back = matcher.rollback(tokens).and_then(|()| matcher.consume_tokens(&kept));
+    back.is_ok() && matcher.is_accepting().unwrap_or(false)
   }
 
   fn is_complete(&self) -> bool {

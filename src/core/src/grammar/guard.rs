@@ -75,6 +75,7 @@ impl Guard {
   /// Judges the token that the model would like next. `ended`: it ends the generation; `piece`: its text.
   pub(crate) fn judge(&mut self, token: Token, ended: bool, piece: &[u8]) -> Result<Verdict> {
     let allowed = match self.phase {
+      Phase::Reasoning if ended => self.end_of_reasoning().is_empty(),
       Phase::Opening | Phase::Reasoning | Phase::Searching => true,
       Phase::Lead if self.opens(piece) => true,
       Phase::After if self.blanks < BLANKS && is_blank(piece) && !ended => true,
@@ -154,20 +155,20 @@ impl Guard {
     }
   }
 
-  /// Tokens that end the innermost open part of an answer that the model wants to end.
+  /// Tokens that end what the model is in the middle of and wants to end: the reasoning, the innermost part of an answer.
   pub(crate) fn ending(&mut self) -> Vec<Token> {
     match self.phase {
       Phase::Following => {
         self.constraint.ending().map(|text| self.constraint.tokens(&text)).unwrap_or_default()
       }
-      _ => Vec::new(),
+      _ => self.end_of_reasoning(),
     }
   }
 
-  /// Whether the answer may end here, so that a stop string may end it.
-  pub(crate) fn can_end(&mut self) -> bool {
+  /// Whether a stop string may end the answer, which then lacks its last `tail` bytes.
+  pub(crate) fn can_end_before(&mut self, tail: usize) -> bool {
     match self.phase {
-      Phase::Following => self.constraint.can_end(),
+      Phase::Following => self.constraint.matches_without(tail),
       Phase::Searching => true,
       _ => false,
     }

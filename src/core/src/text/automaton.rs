@@ -136,6 +136,11 @@ impl Scan {
     self.best.take()
   }
 
+  /// Has `found` be what waits.
+  pub(super) fn wait(&mut self, found: Range<usize>) {
+    self.best = Some(found);
+  }
+
   /// Follows the removal of `bytes` from the front of the buffer.
   pub(super) fn shift(&mut self, bytes: usize) {
     self.position -= bytes;

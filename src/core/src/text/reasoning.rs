@@ -40,6 +40,11 @@ impl ReasoningSplitter {
     self.inside
   }
 
+  /// Bytes that may begin a tag.
+  pub(super) fn held(&self) -> usize {
+    self.held.len()
+  }
+
   /// Gives `sink` the pieces that are certain, in the order of the output.
   pub(super) fn push(&mut self, text: &str, sink: &mut impl FnMut(Channel, &str)) {
     self.held.push_str(text);

@@ -30,16 +30,24 @@ impl StopMatcher {
   }
 
   /// Appends to `out` what is certain not to belong to a stop; returns the stop once one is certain. The caller pushes
-  /// nothing after that.
-  pub(super) fn push(&mut self, text: &str, out: &mut String) -> Option<String> {
+  /// nothing after that. A stop is text where `may_stop`, given the bytes from its beginning on, says no.
+  pub(super) fn push(
+    &mut self,
+    text: &str,
+    out: &mut String,
+    may_stop: &mut dyn FnMut(usize) -> bool,
+  ) -> Option<String> {
     self.held.push_str(text);
     if !self.enabled {
       self.release(self.held.len(), out);
       self.scan = Scan::default();
       return None;
     }
-    if let Some(found) = self.automaton.next_match(&mut self.scan, &self.held) {
-      return Some(self.cut(found, out));
+    while let Some(found) = self.automaton.next_match(&mut self.scan, &self.held) {
+      if may_stop(self.held.len() - found.start) {
+        return Some(self.cut(found, out));
+      }
+      self.scan = self.after(found.start);
     }
     let certain = self.automaton.held_from(&self.scan);
     self.release(certain, out);
@@ -48,12 +56,28 @@ impl StopMatcher {
   }
 
   /// Appends what was held, or returns the stop that is complete in it.
-  pub(super) fn finish(&mut self, out: &mut String) -> Option<String> {
-    if let Some(found) = self.scan.take_waiting().filter(|_| self.enabled) {
-      return Some(self.cut(found, out));
+  pub(super) fn finish(
+    &mut self,
+    out: &mut String,
+    may_stop: &mut dyn FnMut(usize) -> bool,
+  ) -> Option<String> {
+    while let Some(found) = self.scan.take_waiting().filter(|_| self.enabled) {
+      if may_stop(self.held.len() - found.start) {
+        return Some(self.cut(found, out));
+      }
+      self.scan = self.after(found.start);
+      // What is found before the end is settled; what waits at the end is looked at next.
+      if let Some(found) = self.automaton.next_match(&mut self.scan, &self.held) {
+        self.scan.wait(found);
+      }
     }
     self.release(self.held.len(), out);
     None
+  }
+
+  /// A scan of what follows the character at `start`.
+  fn after(&self, start: usize) -> Scan {
+    Scan::at(start + self.held[start..].chars().next().map_or(1, char::len_utf8))
   }
 
   fn cut(&mut self, found: Range<usize>, out: &mut String) -> String {

@@ -9,6 +9,11 @@ pub(super) struct Utf8Assembler {
 }
 
 impl Utf8Assembler {
+  /// Bytes of a character that is not complete.
+  pub(super) fn held(&self) -> usize {
+    self.held.len()
+  }
+
   /// The characters that `bytes` completed; invalid sequences become U+FFFD, one for each maximal subpart.
   pub(super) fn push(&mut self, bytes: &[u8]) -> String {
     self.held.extend_from_slice(bytes);

@@ -113,6 +113,25 @@ fn a_stop_string_does_not_cut_what_would_then_not_match() {
 }
 
 #[test]
+fn a_stop_string_does_not_take_from_the_answer_what_it_needs() {
+  for (source, stops, wish, expected) in [
+    ("root ::= \"<t>\" [ab]* \"</t>\"", vec!["</t>", "t>"], vec!["<t>", "a", "</t>"], "<t>a</t>"),
+    ("root ::= [ab]+ \"STOP\"", vec!["STOP", "OP", "P"], vec!["a", "ST", "OP"], "aSTOP"),
+    // Where the rest need not follow, a stop ends the answer, within a token and across them, too.
+    ("root ::= [ab ]*", vec!["b "], vec!["a", "ab", " ", "a"], "aa"),
+    ("root ::= \"a\" (\"b\" \" \")*", vec![" b"], vec!["a", "b", " ", "b", " "], "ab b "),
+    // One stop begins within another that may not stop here.
+    ("root ::= \"<t>\" [ab]*", vec!["<t>a", "a"], vec!["<t>", "a", "b"], "<t>"),
+  ] {
+    let mut options = grammar(source, 12);
+    let stops = stops.into_iter().map(str::to_owned).collect();
+    options.text = TextOptions { stops, reasoning: None };
+    let (text, reason, _) = scripted(&wish, options);
+    assert_eq!((text.as_str(), reason), (expected, FinishReason::Stop), "{source}");
+  }
+}
+
+#[test]
 fn reasoning_is_free_and_the_answer_after_it_matches() {
   for open in [true, false] {
     let mut options = grammar("root ::= \"STOP\"", 100);
@@ -123,6 +142,18 @@ fn reasoning_is_free_and_the_answer_after_it_matches() {
     bench.fake.script(&prompt(1, 4), &tokens(&wish));
     let inbox = bench.run(&prompt(1, 4), options);
     assert_eq!((inbox.reasoning().as_str(), inbox.text().as_str()), ("a b", "STOP"), "open: {open}");
+  }
+}
+
+#[test]
+fn a_model_that_ends_while_it_reasons_still_answers() {
+  for logprobs in [None, Some(0)] {
+    let mut options = GenerateOptions { logprobs, ..grammar("root ::= [ab] \"STOP\"", 100) };
+    let tags = ReasoningTags { start: "<t>".to_owned(), ends: vec!["</t>".to_owned()], open: true };
+    options.text = TextOptions { stops: Vec::new(), reasoning: Some(tags) };
+    let (text, reason, usage) = scripted(&["a", "b"], options);
+    assert!(["aSTOP", "bSTOP"].contains(&text.as_str()), "{text}");
+    assert_eq!((reason, usage.reasoning_tokens), (FinishReason::Stop, 2));
   }
 }
 
