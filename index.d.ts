@@ -136,6 +136,7 @@ export interface ConstraintInput {
   triggers?: Array<string>
   triggerPatterns?: Array<string>
   prefix?: string
+  spans?: Array<SpanInput>
 }
 
 export interface ContextInfo {
@@ -451,6 +452,12 @@ export interface RenderedChat {
 
 /** Which records are collected; default warn. */
 export declare function setLogLevel(level: "off" | "error" | "warn" | "info" | "debug"): void
+
+/** A stretch of the answer: the given text, or without one a JSON value. */
+export interface SpanInput {
+  text?: string
+  greedy?: boolean
+}
 
 /** Speculative decoding of a context. */
 export interface SpeculativeInfo {

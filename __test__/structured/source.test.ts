@@ -106,3 +106,47 @@ describe("an object request", () => {
     },
   );
 });
+
+describe("a plan of samplers for the spans of a skeleton", () => {
+  const spans = [
+    { kind: "literal", value: '{"a":' },
+    { kind: "enum", enumValues: ["x", "y"] },
+    { kind: "literal", value: ',"b":' },
+    { kind: "free-string" },
+    { kind: "literal", value: "}" },
+  ];
+  const greedy = { overrides: [{ spanIndex: 1, temperature: 0, topK: 1 }] };
+  const asked = (spanSamplerPlan: unknown, more: object = { responseSkeleton: { spans } }) =>
+    structureOf({ spanSamplerPlan, ...more })?.constraint;
+
+  it("marks the spans that take the likeliest, also of a grammar made from the skeleton", () => {
+    const marked = [{ text: '{"a":' }, { greedy: true }, { text: ',"b":' }, { greedy: false }, { text: "}" }];
+    expect(asked(greedy)).toMatchObject({ kind: "parts", spans: marked });
+    const both = { responseSkeleton: { spans }, grammar: 'root ::= "a"' };
+    expect(asked(greedy, both)).toMatchObject({ kind: "gbnf", spans: marked });
+  });
+
+  it("leaves the rest to the request", () => {
+    const warm = { overrides: [{ spanIndex: 1, temperature: 0.3 }] };
+    for (const plan of [undefined, { overrides: [] }, warm]) expect(asked(plan)).not.toHaveProperty("spans");
+    expect(asked(greedy, { grammar: 'root ::= "a"' })).not.toHaveProperty("spans");
+    expect(asked(greedy, { responseSchema: {} })).not.toHaveProperty("spans");
+  });
+
+  it("is refused where it is strict and cannot be honoured", () => {
+    const strict = { ...greedy, strict: true };
+    expect(asked(strict)).toHaveProperty("spans");
+    const reason = expect.objectContaining({ reason: "capability_unavailable" });
+    const grammar = 'root ::= "a"';
+    for (const more of [{ responseSchema: {} }, { grammar }, { grammar, responseSkeleton: { spans } }, {}]) {
+      expect(() => asked(strict, more)).toThrow(reason);
+    }
+    expect(() => asked({ overrides: [{ spanIndex: 1, temperature: 0.3 }], strict: true })).toThrow(reason);
+  });
+
+  it("is refused when it is none", () => {
+    for (const plan of [{}, "x", { overrides: [{ spanIndex: 9, temperature: 0 }] }, { overrides: [null] }]) {
+      expect(() => asked(plan)).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
+    }
+  });
+});

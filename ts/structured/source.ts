@@ -1,6 +1,7 @@
-import { grammarConstraint } from "./constraint.js";
+import { type Constraint, grammarConstraint } from "./constraint.js";
 import { jsonObjectStructure, schemaStructure } from "./schema.js";
 import { skeletonConstraint } from "./skeleton.js";
+import { refuseStrict, sampledSpans } from "./span-samplers.js";
 import type { Structured } from "./structured.js";
 import { type TemplateMode, templateStructure } from "./templates.js";
 
@@ -25,14 +26,30 @@ export function structureOf(
 }
 
 function formOf(params: Readonly<Record<string, unknown>>, options: SourceOptions): Structured | undefined {
-  if (typeof params.grammar === "string") return { constraint: grammarConstraint(params.grammar) };
-  if (given(params.responseSkeleton)) return { constraint: skeletonConstraint(params.responseSkeleton) };
+  if (typeof params.grammar === "string") {
+    return { constraint: { ...grammarConstraint(params.grammar), ...samplersOf(params, "grammar") } };
+  }
+  if (given(params.responseSkeleton)) {
+    return {
+      constraint: { ...skeletonConstraint(params.responseSkeleton), ...samplersOf(params, "skeleton") },
+    };
+  }
+  refuseStrict(params.spanSamplerPlan);
   const schema = params.responseSchema ?? params.schema ?? schemaOfFormat(params.responseFormat);
   if (given(schema)) return schemaStructure(schema);
   if (isJsonFormat(params.responseFormat)) return jsonObjectStructure();
   if (given(params.tools) || options.templates === undefined || options.prompt === undefined)
     return undefined;
   return templateStructure(options.prompt, options.templates);
+}
+
+/** elizaOS 2 sends a grammar together with the skeleton that it was made from, and the plan is of the skeleton. */
+function samplersOf(
+  { responseSkeleton, spanSamplerPlan }: Readonly<Record<string, unknown>>,
+  form: "skeleton" | "grammar",
+): Pick<Constraint, "spans"> {
+  const spans = sampledSpans(responseSkeleton, spanSamplerPlan, form);
+  return spans === undefined ? {} : { spans };
 }
 
 function isJsonFormat(format: unknown): boolean {

@@ -1,7 +1,7 @@
 //! Constraints on an answer, from JavaScript.
 
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::grammar::{ConstraintOptions, ConstraintSource, Trigger};
+use local_inference_core::grammar::{ConstraintOptions, ConstraintSource, Span, Trigger};
 use napi_derive::napi;
 
 #[napi(object, object_to_js = false)]
@@ -12,6 +12,14 @@ pub struct ConstraintInput {
   pub triggers: Option<Vec<String>>,
   pub trigger_patterns: Option<Vec<String>>,
   pub prefix: Option<String>,
+  pub spans: Option<Vec<SpanInput>>,
+}
+
+/// A stretch of the answer: the given text, or without one a JSON value.
+#[napi(object, object_to_js = false)]
+pub struct SpanInput {
+  pub text: Option<String>,
+  pub greedy: Option<bool>,
 }
 
 impl TryFrom<ConstraintInput> for ConstraintOptions {
@@ -29,7 +37,12 @@ impl TryFrom<ConstraintInput> for ConstraintOptions {
     };
     let texts = input.triggers.into_iter().flatten().map(Trigger::Text);
     let patterns = input.trigger_patterns.into_iter().flatten().map(Trigger::Pattern);
-    let options = Self { source, triggers: texts.chain(patterns).collect(), prefix: input.prefix };
+    let span = |SpanInput { text, greedy }| match text {
+      Some(text) => Span::Literal(text),
+      None => Span::Value { greedy: greedy.unwrap_or_default() },
+    };
+    let spans = input.spans.into_iter().flatten().map(span).collect();
+    let options = Self { source, triggers: texts.chain(patterns).collect(), prefix: input.prefix, spans };
     options.validate()?;
     Ok(options)
   }

@@ -60,6 +60,17 @@ pub struct Sampled {
   pub logprobs: Option<TokenLogprobs>,
 }
 
+/// Among which tokens one is proposed.
+#[derive(Clone, Copy)]
+pub struct Among<'a> {
+  /// No end-of-generation token.
+  pub ban_end: bool,
+  /// The likeliest one of those that the sampling options leave.
+  pub greedy: bool,
+  /// These only.
+  pub mask: Option<&'a TokenMask>,
+}
+
 /// A wish for drafted tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct DraftRequest<'a> {
@@ -122,15 +133,9 @@ pub trait Decoder {
   /// The constraint that the options ask for, at its beginning. Fails on a grammar that does not parse.
   fn constraint(&self, options: &GenerateOptions) -> Result<Option<Box<dyn Constraint>>>;
 
-  /// As `sample`, among the tokens of `mask` if there is one, and without telling the sampler: `accept` does. May be
-  /// called again for the same row, with a mask.
-  fn propose(
-    &mut self,
-    sampler: &mut Self::Sampler,
-    row: usize,
-    ban_end: bool,
-    mask: Option<&TokenMask>,
-  ) -> Result<Sampled>;
+  /// As `sample`, among the tokens that `among` leaves, and without telling the sampler: `accept` does. May be called
+  /// again for the same row, with a mask.
+  fn propose(&mut self, sampler: &mut Self::Sampler, row: usize, among: Among<'_>) -> Result<Sampled>;
 
   /// Tells the sampler of a token that was proposed, or that a constraint determined.
   fn accept(&mut self, sampler: &mut Self::Sampler, token: Token) -> Result<()>;

@@ -10,6 +10,7 @@ mod guard;
 mod lexicon;
 mod parts;
 mod schema;
+mod spans;
 mod translate;
 mod trigger;
 
@@ -25,6 +26,9 @@ use crate::error::{EngineError, ErrorCode, Result};
 pub const MAX_SOURCE_BYTES: usize = 1 << 20;
 /// Most triggers of a constraint.
 pub const MAX_TRIGGERS: usize = 64;
+
+/// Most spans of a constraint.
+pub const MAX_SPANS: usize = 1_000;
 
 /// What the answer must match.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,6 +50,18 @@ pub enum Trigger {
   Pattern(String),
 }
 
+/// A stretch of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+  /// This text.
+  Literal(String),
+  /// A JSON value; with `greedy` the model's likeliest one, whatever the sampling options are.
+  Value {
+    /// Takes the likeliest token of those that the sampling options leave.
+    greedy: bool,
+  },
+}
+
 /// A constraint on the answer. Reasoning is never constrained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstraintOptions {
@@ -57,12 +73,14 @@ pub struct ConstraintOptions {
   /// The end of the prompt, when the source describes it too. Such a source describes the whole output, reasoning
   /// included. Default none.
   pub prefix: Option<String>,
+  /// What the answer is made of, where parts of it are sampled otherwise. Default none.
+  pub spans: Vec<Span>,
 }
 
 impl ConstraintOptions {
   /// A constraint on the whole answer.
   pub fn new(source: ConstraintSource) -> Self {
-    Self { source, triggers: Vec::new(), prefix: None }
+    Self { source, triggers: Vec::new(), prefix: None, spans: Vec::new() }
   }
 
   /// Checks sizes; what the source says is checked when it is compiled.
@@ -81,6 +99,9 @@ impl ConstraintOptions {
     }
     if self.triggers.len() > MAX_TRIGGERS {
       return invalid(format!("a grammar must have at most {MAX_TRIGGERS} triggers"));
+    }
+    if self.spans.len() > MAX_SPANS {
+      return invalid(format!("a constraint must have at most {MAX_SPANS} spans"));
     }
     Ok(())
   }

@@ -3,6 +3,7 @@
 
 #include "sampling.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <stdexcept>
@@ -70,6 +71,13 @@ bool chose(common_sampler * sampler) {
   const llama_token_data_array * candidates = common_sampler_get_candidates(sampler, false);
   return candidates != nullptr && candidates->selected >= 0 && size_t(candidates->selected) < candidates->size &&
          std::isfinite(candidates->data[candidates->selected].logit);
+}
+
+// The token that a greedy chain would have taken: filters keep the likeliest one.
+llama_token likeliest_left(common_sampler * sampler) {
+  const llama_token_data_array * candidates = common_sampler_get_candidates(sampler, false);
+  const auto less = [](const llama_token_data & a, const llama_token_data & b) { return a.logit < b.logit; };
+  return std::max_element(candidates->data, candidates->data + candidates->size, less)->id;
 }
 
 void rule_out(float * logits, int32_t count, const uint32_t * mask, size_t words) {
@@ -172,10 +180,13 @@ llama_token li_sampler_sample(li_sampler * sampler, llama_context * context, int
   });
 }
 
-llama_token li_sampler_propose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, const uint32_t * mask,
-                               size_t words, li_error * error) {
-  return li::guard<llama_token>(error, LI_FAILED, LLAMA_TOKEN_NULL,
-                                [&] { return choose(sampler, context, row, ban_end, mask, words); });
+llama_token li_sampler_propose(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end, bool greedy,
+                               const uint32_t * mask, size_t words, li_error * error) {
+  return li::guard<llama_token>(error, LI_FAILED, LLAMA_TOKEN_NULL, [&] {
+    const llama_token token = choose(sampler, context, row, ban_end, mask, words);
+    const bool drawn = token != LLAMA_TOKEN_NULL && !sampler->plain_greedy;
+    return greedy && drawn ? likeliest_left(sampler->sampler.get()) : token;
+  });
 }
 
 void li_sampler_accept(li_sampler * sampler, llama_token token, li_error * error) {

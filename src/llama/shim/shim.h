@@ -75,9 +75,10 @@ void li_sampler_history(struct li_sampler * sampler, const llama_token * tokens,
 llama_token li_sampler_sample(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
                               struct li_error * error);
 // As li_sampler_sample, but the sampler does not learn of the token: li_sampler_accept tells it. With a mask (one bit a
-// token, `words` words) the other tokens are ruled out, in the context's logits.
+// token, `words` words) the other tokens are ruled out, in the context's logits. `greedy` takes the likeliest of those that
+// the chain leaves.
 llama_token li_sampler_propose(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
-                               const uint32_t * mask, size_t words, struct li_error * error);
+                               bool greedy, const uint32_t * mask, size_t words, struct li_error * error);
 void li_sampler_accept(struct li_sampler * sampler, llama_token token, struct li_error * error);
 
 // decode.cpp: the result of llama_decode; an exception is LI_DECODE_THREW with the reason in `error`.

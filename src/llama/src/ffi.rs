@@ -133,6 +133,7 @@ unsafe extern "C" {
     context: *mut llama_context,
     row: i32,
     ban_end: bool,
+    greedy: bool,
     mask: *const u32,
     words: usize,
     error: *mut LiError,

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
-use local_inference_core::decoder::{Logprob, Sampled, Token, TokenLogprobs};
+use local_inference_core::decoder::{Among, Logprob, Sampled, Token, TokenLogprobs};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::grammar::TokenMask;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
@@ -144,8 +144,7 @@ impl Sampler {
     &mut self,
     context: NonNull<sys::llama_context>,
     row: i32,
-    ban_end: bool,
-    mask: Option<&TokenMask>,
+    Among { ban_end, greedy, mask }: Among<'_>,
   ) -> Result<Sampled> {
     if mask.is_none() {
       self.remember_logits(context, row);
@@ -156,7 +155,7 @@ impl Sampler {
     // SAFETY: both handles are alive and used by this thread only; the mask is passed with its length.
     let token = unsafe {
       let (sampler, context) = (self.pointer.as_ptr(), context.as_ptr());
-      li_sampler_propose(sampler, context, row, ban_end, pointer, count, &raw mut error)
+      li_sampler_propose(sampler, context, row, ban_end, greedy, pointer, count, &raw mut error)
     };
     error.check("no token could be chosen")?;
     match (token, mask) {

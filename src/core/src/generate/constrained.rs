@@ -2,7 +2,7 @@
 //! when it is refused, what is determined is not sampled, and an answer that must end early is completed.
 
 use super::{FinishReason, Generation, Piece, Step};
-use crate::decoder::{Decoder, Sampled, Token};
+use crate::decoder::{Among, Decoder, Sampled, Token};
 use crate::error::Result;
 use crate::grammar::{Guard, TokenMask, Verdict};
 use crate::options::GenerateOptions;
@@ -47,7 +47,8 @@ impl<S> Generation<S> {
     row: usize,
     ban_end: bool,
   ) -> Result<Sampled> {
-    let mut sampled = decoder.propose(&mut self.sampler, row, ban_end, None)?;
+    let greedy = self.guard.as_ref().is_some_and(Guard::greedy);
+    let mut sampled = decoder.propose(&mut self.sampler, row, Among { ban_end, greedy, mask: None })?;
     if self.judge(decoder, sampled.token)? == Verdict::Refused {
       self.usage.refused_tokens += 1;
       if let Some(guard) = &mut self.guard {
@@ -62,7 +63,8 @@ impl<S> Generation<S> {
         };
         // Where only the end is left, nothing is gained by forbidding it.
         let ban_end = ban_end && tokens_of(mask.words()).any(|token| !decoder.is_end(token));
-        sampled = decoder.propose(&mut self.sampler, row, ban_end, Some(&mask))?;
+        let among = Among { ban_end, greedy, mask: Some(&mask) };
+        sampled = decoder.propose(&mut self.sampler, row, among)?;
       }
     }
     decoder.accept(&mut self.sampler, sampled.token)?;

@@ -1,5 +1,6 @@
 //! When a constraint applies: not to reasoning, and a lazy one only from its trigger on.
 
+use super::spans::Spans;
 use super::trigger::Search;
 use super::{Constraint, ConstraintOptions, Result, TokenMask};
 use crate::decoder::Token;
@@ -34,6 +35,7 @@ pub(crate) enum Verdict {
 /// The constraint of one request.
 pub(crate) struct Guard {
   constraint: Box<dyn Constraint>,
+  spans: Spans,
   search: Option<Search>,
   start: String,
   end: Option<String>,
@@ -52,6 +54,7 @@ impl Guard {
     let search = if options.triggers.is_empty() { None } else { Some(Search::new(&options.triggers)?) };
     let mut guard = Self {
       constraint,
+      spans: Spans::new(options.spans.clone()),
       search,
       start: reasoning.map(|tags| tags.start.clone()).unwrap_or_default(),
       end: reasoning.and_then(|tags| tags.ends.iter().find(|end| !end.is_empty()).cloned()),
@@ -61,6 +64,7 @@ impl Guard {
     };
     if let Some(prefix) = &options.prefix {
       guard.constraint.accept_text(prefix)?;
+      guard.spans.feed(prefix.as_bytes());
       guard.phase = Phase::Following;
     } else if reasoning.is_some_and(|tags| tags.open) {
       guard.phase = Phase::Reasoning;
@@ -85,6 +89,11 @@ impl Guard {
     Ok(if allowed { Verdict::Allowed } else { Verdict::Refused })
   }
 
+  /// Whether the next token is to be the likeliest, however the request is sampled.
+  pub(crate) fn greedy(&self) -> bool {
+    matches!(self.phase, Phase::Lead | Phase::After | Phase::Following) && self.spans.greedy()
+  }
+
   /// What may come instead of a refused token.
   pub(crate) fn mask(&mut self) -> Result<TokenMask> {
     self.constraint.mask()
@@ -101,6 +110,7 @@ impl Guard {
       Phase::After if self.blanks < BLANKS && is_blank(piece) => self.blanks += 1,
       Phase::Lead | Phase::After | Phase::Following => {
         self.phase = Phase::Following;
+        self.spans.feed(piece);
         self.constraint.accept(token)?;
       }
       Phase::Opening => self.opened.push_str(&String::from_utf8_lossy(piece)),

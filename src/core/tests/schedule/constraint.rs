@@ -1,7 +1,7 @@
 //! Constrained requests: the fake's model wishes anything, the answer matches all the same.
 
 use local_inference_core::generate::FinishReason;
-use local_inference_core::grammar::{ConstraintOptions, ConstraintSource, Trigger};
+use local_inference_core::grammar::{ConstraintOptions, ConstraintSource, Span, Trigger};
 use local_inference_core::options::GenerateOptions;
 use local_inference_core::text::{ReasoningTags, TextOptions};
 
@@ -189,6 +189,22 @@ fn with_log_probabilities_every_token_is_sampled() {
   let inbox = bench.run(&prompt(1, 4), options);
   assert_eq!(inbox.text(), "STOP STOP");
   assert_eq!(inbox.logprobs().len(), inbox.tokens());
+}
+
+#[test]
+fn a_greedy_span_takes_the_likeliest_and_the_others_what_is_sampled() {
+  for prefix in [None, Some("<t>")] {
+    let mut options = grammar("root ::= \"<t>\" [ab] [ab] \" \" [ab] [ab] \"STOP\"", 40);
+    let constraint = options.constraint.as_mut().unwrap();
+    constraint.prefix = prefix.map(str::to_owned);
+    let literal = |text: &str| Span::Literal(text.to_owned());
+    constraint.spans =
+      vec![literal("<t>"), Span::Value { greedy: true }, literal(" "), Span::Value { greedy: false }];
+    // The fake finds "b" likeliest.
+    let (text, _, usage) = scripted(&["a"; 8], options);
+    assert_eq!(text, format!("{}bb aaSTOP", if prefix.is_some() { "" } else { "<t>" }));
+    assert_eq!(usage.refused_tokens, 0);
+  }
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use local_inference_core::decoder::{
-  BatchToken, Decoded, Decoder, DraftRequest, Logprob, Reach, Sampled, SequenceId, Token, TokenLogprobs,
+  Among, BatchToken, Decoded, Decoder, DraftRequest, Logprob, Reach, Sampled, SequenceId, Token,
+  TokenLogprobs,
 };
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::grammar::{Constraint, TokenMask};
+use local_inference_core::grammar::Constraint;
 use local_inference_core::options::{ContextFull, GenerateOptions};
 use local_inference_core::speculate::Kind;
 
@@ -131,12 +132,14 @@ impl Decoder for Fake {
     &mut self,
     sampler: &mut FakeSampler,
     row: usize,
-    ban_end: bool,
-    mask: Option<&TokenMask>,
+    Among { ban_end, greedy, mask }: Among<'_>,
   ) -> Result<Sampled> {
     let length = sampler.history.len();
     let mut choice = self.sample(sampler, row, ban_end)?;
     sampler.history.truncate(length);
+    if greedy {
+      choice.token = model::token("b");
+    }
     if let Some(mask) = mask {
       // The wish, or the next token after it that may come.
       let wish = choice.token;

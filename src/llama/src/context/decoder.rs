@@ -1,10 +1,10 @@
 //! What the scheduler asks of a context.
 
 use local_inference_core::decoder::{
-  BatchToken, Decoded, Decoder, DraftRequest, Reach, Sampled, SequenceId, Token,
+  Among, BatchToken, Decoded, Decoder, DraftRequest, Reach, Sampled, SequenceId, Token,
 };
 use local_inference_core::error::Result;
-use local_inference_core::grammar::{Constraint, TokenMask};
+use local_inference_core::grammar::Constraint;
 use local_inference_core::options::GenerateOptions;
 use local_inference_core::speculate::Kind;
 
@@ -49,14 +49,8 @@ impl Decoder for Context {
     self.model.constraint(options)
   }
 
-  fn propose(
-    &mut self,
-    sampler: &mut Sampler,
-    row: usize,
-    ban_end: bool,
-    mask: Option<&TokenMask>,
-  ) -> Result<Sampled> {
-    sampler.propose(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end, mask)
+  fn propose(&mut self, sampler: &mut Sampler, row: usize, among: Among<'_>) -> Result<Sampled> {
+    sampler.propose(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), among)
   }
 
   fn accept(&mut self, sampler: &mut Sampler, token: Token) -> Result<()> {
