@@ -5,10 +5,15 @@ import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { requireBuild } from "../scripts/lib/demo-models.mjs";
 import { done, Failure, main, step, warn } from "../scripts/lib/log.mjs";
-import { locationOf } from "../scripts/lib/models/ensure.mjs";
-import { readTable, selectModels } from "../scripts/lib/models/table.mjs";
 import { fromRoot } from "../scripts/lib/paths.mjs";
-import { fixedWindow, generate, isBusy, speedUps, syntheticFile } from "../scripts/lib/speculation.mjs";
+import {
+  developmentFile,
+  fixedWindow,
+  generate,
+  isBusy,
+  speedUps,
+  syntheticFile,
+} from "../scripts/lib/speculation.mjs";
 
 const usage = `usage: node bench/mtp.mjs [--pairs synthetic,qwen] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
 
@@ -35,8 +40,6 @@ const prose = `<|im_start|>user
 Tell a story about a lighthouse keeper who finds a letter in a bottle.<|im_end|>
 <|im_start|>assistant
 `;
-
-const developmentFile = (id) => locationOf(selectModels(readTable(), { ids: [id] })[0]);
 
 function cases(pairs) {
   const synthetic = ["100", "80", "50", "0", "mixed"].map((name) => ({

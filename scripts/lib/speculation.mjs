@@ -3,7 +3,12 @@ import { existsSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { Failure } from "./log.mjs";
+import { locationOf } from "./models/ensure.mjs";
+import { readTable, selectModels } from "./models/table.mjs";
 import { modelsDir } from "./paths.mjs";
+
+/** Path of a development model. */
+export const developmentFile = (id) => locationOf(selectModels(readTable(), { ids: [id] })[0]);
 
 /** Path of a file of the synthetic pairs; `size` is "small" or "large". */
 export function syntheticFile(size, name) {

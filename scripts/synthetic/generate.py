@@ -1,4 +1,4 @@
-"""usage: generate.py small|large|recurrent FOLDER
+"""usage: generate.py small|large|large-f16|recurrent FOLDER
 
 Writes the synthetic models (README.md) into FOLDER: the same bytes on every machine.
 """
@@ -6,7 +6,7 @@ Writes the synthetic models (README.md) into FOLDER: the same bytes on every mac
 import sys
 from pathlib import Path
 
-from models import LARGE, SMALL, agrees, drafter, target
+from models import LARGE, LARGE_F16, SMALL, agrees, drafter, target
 from recurrent import jamba, mamba
 from vocabulary import Vocabulary
 
@@ -39,13 +39,18 @@ def large(folder):
     drafter(folder / "drafter-mixed.gguf", vocabulary, LARGE, 3, lambda number: number < 120)
 
 
+def large_f16(folder):
+    """The large target once more; the drafters are those of the other one."""
+    target(folder / "target.gguf", Vocabulary(240, 0, size=32768), LARGE_F16, seed=1)
+
+
 def recurrent(folder):
     vocabulary = Vocabulary(112, 16)
     mamba(folder / "mamba.gguf", vocabulary, seed=5)
     jamba(folder / "jamba.gguf", vocabulary, seed=6)
 
 
-SETS = {"small": small, "large": large, "recurrent": recurrent}
+SETS = {"small": small, "large": large, "large-f16": large_f16, "recurrent": recurrent}
 
 
 def main():

@@ -7,7 +7,7 @@ and what attention makes of the whole history decides among them.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gguf_file import F16, F32, Q8_0, GgufFile
 from weights import Noise, constant, packed, sign
@@ -41,6 +41,7 @@ class Size:
 
 SMALL = Size(256, 6, (True, False), 32, 2, 4, 1, 128, 64, 256, 16, 4096, F32, 128, 128)
 LARGE = Size(1024, 24, (True,) * 5 + (False,), 512, 6, 8, 2, 128, 128, 3072, 32, 32768, Q8_0, 256, 512)
+LARGE_F16 = replace(LARGE, kind=F16)
 # Four layers of a drafter; the last one sees everything, as in the published ones.
 DRAFTER_PATTERN = (True, True, True, False)
 
@@ -102,7 +103,7 @@ def layer_tensors(file, noise, size, kind, index, sliding, width, feed_forward, 
 
 
 def target(path, vocabulary, size, seed, gain=0.0):
-    file, noise = GgufFile("gemma4", "synthetic target"), Noise(seed)
+    file, noise = GgufFile("gemma4", "synthetic target"), Noise(seed, pooled=size.kind == F16)
     pattern = [size.pattern[index % len(size.pattern)] for index in range(size.layers)]
     attention_keys(file, size, size.layers, pattern, size.width, size.feed_forward)
     file.scalar(".attention.shared_kv_layers", "I", size.shared)

@@ -31,22 +31,32 @@ def packed(kind, values):
 class Noise:
     """Random weights. The large ones repeat one pool of blocks: they are read and multiplied like any others."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, pooled=False):
         self.random = random.Random(seed)
+        self.pooled = pooled
         self.pools = {}
 
     def matrix(self, kind, columns, rows):
         """Weights with a standard deviation of about 1 / sqrt(columns), row by row."""
         spread = math.sqrt(3.0 / columns)
-        if kind != Q8_0:
+        if kind != Q8_0 and not self.pooled:
             for _ in range(rows):
                 yield packed(kind, [self.random.uniform(-spread, spread) for _ in range(columns)])
             return
-        pool = self._pool(spread / 127)
-        size = columns // 32 * 34
+        pool, unit, size = self._blocks(kind, spread, columns)
         for _ in range(rows):
-            start = 34 * self.random.randrange((len(pool) - size) // 34)
+            start = unit * self.random.randrange((len(pool) - size) // unit)
             yield pool[start : start + size]
+
+    def _blocks(self, kind, spread, columns):
+        """A pool, the bytes of its unit, and those of a row."""
+        if kind == Q8_0:
+            return self._pool(spread / 127), 34, columns // 32 * 34
+        if spread not in self.pools:
+            values = [self.random.uniform(-spread, spread) for _ in range(1 << 19)]
+            self.pools[spread] = packed(kind, values)
+        unit = len(self.pools[spread]) >> 19
+        return self.pools[spread], unit, columns * unit
 
     def _pool(self, scale):
         if scale not in self.pools:

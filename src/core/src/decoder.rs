@@ -60,6 +60,26 @@ pub struct Sampled {
   pub logprobs: Option<TokenLogprobs>,
 }
 
+/// How drafted tokens are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draw {
+  /// Temperature of the request, above 0: drafter and model have to sample alike.
+  pub temperature: f32,
+  /// Seed in use by the request.
+  pub seed: u32,
+}
+
+/// A token of the latest draft that was drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drafted {
+  /// The sequence that it was drafted for.
+  pub sequence: SequenceId,
+  /// Its place in the draft, from 0.
+  pub place: usize,
+  /// The token.
+  pub token: Token,
+}
+
 /// Among which tokens one is proposed.
 #[derive(Clone, Copy)]
 pub struct Among<'a> {
@@ -80,6 +100,8 @@ pub struct DraftRequest<'a> {
   pub history: &'a [Token],
   /// Most tokens to draft, at least 1.
   pub most: usize,
+  /// Draws from what the drafter finds possible; `None` for what it finds most likely.
+  pub draw: Option<Draw>,
 }
 
 /// How far a restored snapshot can be cut back.
@@ -126,6 +148,20 @@ pub trait Decoder {
   /// Chooses the token that follows row `row` of the last batch and tells the sampler of it.
   /// With `ban_end` no end-of-generation token is chosen.
   fn sample(&mut self, sampler: &mut Self::Sampler, row: usize, ban_end: bool) -> Result<Sampled>;
+
+  /// As `sample`, where `drafted` was drawn to stand here: it is kept with a probability that leaves the distribution
+  /// the model's, or another token is drawn (Leviathan et al. 2023, algorithm 1). A right answer, too, is what `sample`
+  /// gives.
+  fn verify(
+    &mut self,
+    sampler: &mut Self::Sampler,
+    row: usize,
+    ban_end: bool,
+    drafted: Drafted,
+  ) -> Result<Sampled> {
+    let _ = drafted;
+    self.sample(sampler, row, ban_end)
+  }
 
   /// Number of tokens in the vocabulary.
   fn vocabulary_size(&self) -> usize;

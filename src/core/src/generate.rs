@@ -4,7 +4,7 @@ mod constrained;
 mod limits;
 
 use crate::cancel::CancelToken;
-use crate::decoder::{Decoder, Token, TokenLogprobs};
+use crate::decoder::{Decoder, Drafted, Draw, Token, TokenLogprobs};
 use crate::error::{EngineError, Result};
 use crate::grammar::Guard;
 use crate::options::{ContextFull, GenerateOptions};
@@ -184,15 +184,33 @@ impl<S> Generation<S> {
     self.history.drain(keep..keep + discard);
   }
 
+  /// How tokens are drafted for it; `None`: the most likely ones, which are then compared with what is sampled. So it is
+  /// with a seed of the caller's, which then gives the text that it gives without a drafter, with a constraint, and with
+  /// mirostat, which learns from its own choice.
+  pub(crate) fn draw(&self) -> Option<Draw> {
+    let sampling = &self.options.sampling;
+    let draws = sampling.temperature > 0.0
+      && sampling.seed.is_none()
+      && sampling.mirostat.mode == 0
+      && self.guard.is_none();
+    draws.then_some(Draw { temperature: sampling.temperature, seed: self.usage.seed })
+  }
+
   /// Samples after row `row` of the last batch, which held the end of the history, and applies every rule that can end
-  /// the generation.
-  pub(crate) fn step<D: Decoder<Sampler = S>>(&mut self, decoder: &mut D, row: usize) -> Result<Step> {
+  /// the generation. `drafted` is what was drawn to follow.
+  pub(crate) fn step<D: Decoder<Sampler = S>>(
+    &mut self,
+    decoder: &mut D,
+    row: usize,
+    drafted: Option<Drafted>,
+  ) -> Result<Step> {
     let evaluated = self.history.len();
     let min_tokens = self.options.min_tokens as usize;
     let ban_end = self.options.ignore_eos || self.usage.completion_tokens < min_tokens;
-    let sampled = match &self.guard {
-      None => decoder.sample(&mut self.sampler, row, ban_end)?,
-      Some(_) => self.choose(decoder, row, ban_end)?,
+    let sampled = match (&self.guard, drafted) {
+      (None, None) => decoder.sample(&mut self.sampler, row, ban_end)?,
+      (None, Some(drafted)) => decoder.verify(&mut self.sampler, row, ban_end, drafted)?,
+      (Some(_), _) => self.choose(decoder, row, ban_end)?,
     };
     self.clock.token();
     self.usage.completion_tokens += 1;

@@ -7,12 +7,14 @@
 //! [`Window`]).
 
 mod acceptance;
+mod account;
 mod costs;
 mod ngram;
 mod pairing;
 mod window;
 
 pub use acceptance::Acceptance;
+pub use account::Account;
 pub use costs::Costs;
 pub use ngram::NgramDrafter;
 pub use pairing::{Problem, Unusable, pair};

@@ -127,6 +127,14 @@ li_drafter * li_drafter_new(int32_t kind, llama_context * target, llama_context 
   });
 }
 
+const std::vector<llama_token_data> * li_drafted_from(const li_drafter * drafter, llama_seq_id sequence, size_t place) {
+  if (sequence < 0 || uint32_t(sequence) >= drafter->sequences) {
+    return nullptr;
+  }
+  const distributions & drawn = drafter->probabilities[size_t(sequence)];
+  return place < drawn.size() ? &drawn[place] : nullptr;
+}
+
 void li_drafter_free(li_drafter * drafter) {
   delete drafter;
 }

@@ -45,6 +45,17 @@ void li_drafter_observe(struct li_drafter * drafter, const llama_seq_id * sequen
 void li_drafter_draft(struct li_drafter * drafter, const struct li_draft_request * requests, size_t count, llama_token * out,
                       size_t stride, int32_t * lengths, struct li_error * error);
 
+// The token that follows row `row`, where `token` was drawn from the drafter at place `place` of the latest draft of
+// `sequence`: that token, or one of what the model finds more likely than the drafter does. Tells the sampler of it.
+llama_token li_sampler_verify(struct li_sampler * sampler, struct llama_context * context, int32_t row, bool ban_end,
+                              const struct li_drafter * drafter, llama_seq_id sequence, size_t place, llama_token token,
+                              struct li_error * error);
+
 #ifdef __cplusplus
 }
+
+#include <vector>
+
+// The drafter's candidates and their probabilities at a place of the latest draft of `sequence`; null if it was not drawn.
+const std::vector<llama_token_data> * li_drafted_from(const li_drafter * drafter, llama_seq_id sequence, size_t place);
 #endif

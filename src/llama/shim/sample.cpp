@@ -1,4 +1,6 @@
-// The common sampler, with a ban on end-of-generation tokens and a short way for plain greedy decoding.
+// The common sampler, with a ban on end-of-generation tokens, a short way for plain greedy decoding, and the acceptance
+// of drafted tokens.
+#include "draft.h"
 #include "guard.h"
 
 #include "sampling.h"
@@ -6,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <vector>
 
@@ -14,6 +17,8 @@ struct li_sampler {
   std::vector<llama_token> ends;
   int32_t vocabulary = 0;
   bool plain_greedy = false;
+  // Decides on drafted tokens: independent of what was drafted, or the distribution would not be the model's.
+  std::mt19937 verdicts;
 };
 
 namespace {
@@ -131,6 +136,45 @@ llama_token choose(li_sampler * sampler, llama_context * context, int32_t row, b
   return chose(sampler->sampler.get()) ? token : llama_token(LLAMA_TOKEN_NULL);
 }
 
+double probability_of(const std::vector<llama_token_data> & candidates, llama_token token) {
+  for (const llama_token_data & candidate : candidates) {
+    if (candidate.id == token) {
+      return candidate.p;
+    }
+  }
+  return 0.0;
+}
+
+// Leviathan et al. 2023, algorithm 1: the drafted token x is kept with probability min(1, p(x) / q(x)), otherwise the
+// token is drawn from max(0, p - q). `p` is what the chain left of the model's distribution, `q` what the draft was drawn
+// from. `chosen` is what the chain itself drew: the answer where p and q are equal but for rounding.
+llama_token keep_or_redraw(li_sampler * sampler, const std::vector<llama_token_data> & q, llama_token drafted,
+                           llama_token chosen) {
+  const llama_token_data_array * p = common_sampler_get_candidates(sampler->sampler.get(), false);
+  double total = 0.0;
+  double own = 0.0;
+  for (size_t i = 0; i < p->size; ++i) {
+    total += p->data[i].p;
+    own += p->data[i].id == drafted ? p->data[i].p : 0.0;
+  }
+  const double theirs = probability_of(q, drafted);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  if (uniform(sampler->verdicts) * theirs * total < own) {
+    return drafted;
+  }
+  std::vector<double> rest(p->size);
+  double sum = 0.0;
+  for (size_t i = 0; i < p->size; ++i) {
+    rest[i] = std::max(0.0, p->data[i].p / total - probability_of(q, p->data[i].id));
+    sum += rest[i];
+  }
+  if (!(sum > 0.0)) {
+    return chosen;
+  }
+  std::discrete_distribution<size_t> redraw(rest.begin(), rest.end());
+  return p->data[redraw(sampler->verdicts)].id;
+}
+
 } // namespace
 
 li_sampler * li_sampler_new(const llama_model * model, const li_sampling * sampling, li_error * error) {
@@ -149,6 +193,8 @@ li_sampler * li_sampler_new(const llama_model * model, const li_sampling * sampl
       }
     }
     result->plain_greedy = is_plain_greedy(model, *sampling);
+    // Another stream than the chain's, which begins with the same seed.
+    result->verdicts.seed(common_sampler_get_seed(result->sampler.get()) ^ 0x9e3779b9u);
     return result.release();
   });
 }
@@ -195,5 +241,21 @@ void li_sampler_accept(li_sampler * sampler, llama_token token, li_error * error
       common_sampler_accept(sampler->sampler.get(), token, true);
     }
     return 0;
+  });
+}
+
+llama_token li_sampler_verify(li_sampler * sampler, llama_context * context, int32_t row, bool ban_end,
+                              const li_drafter * drafter, llama_seq_id sequence, size_t place, llama_token drafted,
+                              li_error * error) {
+  return li::guard<llama_token>(error, LI_FAILED, LLAMA_TOKEN_NULL, [&] {
+    llama_token token = choose(sampler, context, row, ban_end, nullptr, 0);
+    const std::vector<llama_token_data> * q = li_drafted_from(drafter, sequence, place);
+    if (token != LLAMA_TOKEN_NULL && !sampler->plain_greedy) {
+      if (q != nullptr) {
+        token = keep_or_redraw(sampler, *q, drafted, token);
+      }
+      common_sampler_accept(sampler->sampler.get(), token, true);
+    }
+    return token;
   });
 }

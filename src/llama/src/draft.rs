@@ -3,21 +3,23 @@
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
-use local_inference_core::decoder::{DraftRequest, SequenceId, Token};
+use local_inference_core::decoder::{DraftRequest, Drafted, SequenceId, Token};
+use local_inference_core::error::Result;
 use local_inference_core::speculate::{Kind, Problem, Unusable};
 
-use crate::ffi::{LiError, li_context_new};
+use crate::ffi::{LiError, LiSampler, li_context_new};
 use crate::log;
 use crate::model::Model;
 
 mod ffi;
+mod held;
 mod load;
 #[cfg(test)]
 mod tests;
 
 use ffi::{
-  LiDraftRequest, LiDrafter, li_draft_feed, li_drafter_begin, li_drafter_draft, li_drafter_free,
-  li_drafter_new, li_drafter_observe,
+  LiDraftRequest, LiDrafter, li_drafter_begin, li_drafter_draft, li_drafter_free, li_drafter_new,
+  li_drafter_observe, li_sampler_verify,
 };
 pub(crate) use load::DraftModel;
 
@@ -62,7 +64,7 @@ impl Drafter {
     mut params: sys::llama_context_params,
     drafter: DraftModel,
     most: usize,
-  ) -> Result<Self, Unusable> {
+  ) -> std::result::Result<Self, Unusable> {
     let DraftModel { model, kind } = drafter;
     let sequences = params.n_seq_max;
     // SAFETY: the caller vouches for `target`.
@@ -180,14 +182,35 @@ impl Drafter {
     drafts
   }
 
+  /// The token that follows row `row` of `target`, where `drafted` was drawn; negative when none can be chosen.
+  pub(crate) fn verify(
+    &self,
+    target: NonNull<sys::llama_context>,
+    sampler: NonNull<LiSampler>,
+    row: i32,
+    ban_end: bool,
+    drafted: Drafted,
+  ) -> Result<Token> {
+    let mut error = LiError::new();
+    let Drafted { sequence, place, token } = drafted;
+    // SAFETY: all three are alive and used by this thread only.
+    let token = unsafe {
+      let (sampler, target, state) = (sampler.as_ptr(), target.as_ptr(), self.state.as_ptr());
+      li_sampler_verify(sampler, target, row, ban_end, state, sequence, place, token, &raw mut error)
+    };
+    error.check("no token could be chosen")?;
+    Ok(token)
+  }
+
   fn to_raw(&self, request: &DraftRequest) -> LiDraftRequest {
     LiDraftRequest {
       sequence: request.sequence,
       last: request.history.last().copied().unwrap_or(0),
       position: i32::try_from(request.history.len() - 1).unwrap_or(i32::MAX),
       most: i32::try_from(request.most.min(self.most)).unwrap_or(1),
-      temperature: 0.0,
-      seed: 0,
+      temperature: request.draw.map_or(0.0, |draw| draw.temperature),
+      // Another stream than that of the model's sampler.
+      seed: request.draw.map_or(0, |draw| draw.seed ^ 0x85eb_ca6b),
     }
   }
 
@@ -204,72 +227,6 @@ impl Drafter {
       Kind::Mtp => self.observed[index] == Some(before),
       _ => self.catch_up(index, request.sequence, &request.history[..before]),
     }
-  }
-
-  /// Brings a draft model's KV cache up to `history`; false if that needs another call.
-  fn catch_up(&mut self, index: usize, sequence: SequenceId, history: &[Token]) -> bool {
-    let shared = self.held[index].iter().zip(history).take_while(|(a, b)| a == b).count();
-    let kept = if self.rewind(sequence, shared) { shared } else { 0 };
-    self.held[index].truncate(kept);
-    let missing = &history[kept..history.len().min(kept + self.batch)];
-    if !missing.is_empty() {
-      let mut error = LiError::new();
-      let (count, position) = (i32::try_from(missing.len()), i32::try_from(kept));
-      let (Ok(count), Ok(position)) = (count, position) else { return false };
-      // SAFETY: the context is alive; the tokens are passed with their number and are the target's, whose vocabulary
-      // was compared.
-      let outcome = unsafe {
-        li_draft_feed(self.context.as_ptr(), sequence, missing.as_ptr(), count, position, &raw mut error)
-      };
-      if self.note(&error) {
-        return false;
-      }
-      if outcome != 0 {
-        // Other sequences may fill the cache: nothing is drafted until there is room.
-        self.rewind(sequence, 0);
-        self.held[index].clear();
-        return false;
-      }
-      self.held[index].extend_from_slice(missing);
-    }
-    self.held[index].len() == history.len()
-  }
-
-  /// Cuts a draft model's sequence to `length` tokens, or to none if it cannot go back that far; then false.
-  fn rewind(&mut self, sequence: SequenceId, length: usize) -> bool {
-    let from = i32::try_from(length).unwrap_or(0);
-    // SAFETY: the context is alive.
-    unsafe {
-      let memory = sys::llama_get_memory(self.context.as_ptr());
-      let oldest = sys::llama_memory_seq_pos_min(memory, sequence);
-      let newest = sys::llama_memory_seq_pos_max(memory, sequence);
-      if from > newest {
-        return from == newest + 1 || length == 0;
-      }
-      // Sliding layers forget old positions; going back further than they remember succeeds and is wrong.
-      let possible = from > 0 && (self.window == 0 || oldest <= 0 || from - self.window >= oldest);
-      if possible && sys::llama_memory_seq_rm(memory, sequence, from, -1) {
-        return true;
-      }
-      sys::llama_memory_seq_rm(memory, sequence, -1, -1);
-    }
-    length == 0
-  }
-
-  /// What a draft model evaluated while drafting: the last token and all drafted ones but the last.
-  fn remember(&mut self, request: &DraftRequest, draft: &[Token]) {
-    if self.kind == Kind::Mtp {
-      return;
-    }
-    let (Ok(index), Some(last)) = (usize::try_from(request.sequence), request.history.last()) else { return };
-    // SAFETY: the context is alive.
-    let newest = unsafe {
-      sys::llama_memory_seq_pos_max(sys::llama_get_memory(self.context.as_ptr()), request.sequence)
-    };
-    let held = &mut self.held[index];
-    held.push(*last);
-    held.extend_from_slice(draft);
-    held.truncate(usize::try_from(newest + 1).unwrap_or(0));
   }
 
   /// Logs a failure and stops drafting: the context goes on without.

@@ -5,12 +5,13 @@ use std::ffi::CString;
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
-use local_inference_core::decoder::{Among, Logprob, Sampled, Token, TokenLogprobs};
+use local_inference_core::decoder::{Among, Drafted, Logprob, Sampled, Token, TokenLogprobs};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::grammar::TokenMask;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
 
 use crate::constraint;
+use crate::draft::Drafter;
 use crate::ffi::{
   LiError, LiSampler, LiSampling, c_string, li_sampler_accept, li_sampler_free, li_sampler_history,
   li_sampler_new, li_sampler_propose, li_sampler_sample, li_sampler_seed,
@@ -136,6 +137,22 @@ impl Sampler {
       return Err(nothing_left(self.biased));
     }
     Ok(self.sampled(token))
+  }
+
+  /// As [`sample`](Self::sample), where `drafted` was drawn from `source`.
+  pub(crate) fn verify(
+    &mut self,
+    context: NonNull<sys::llama_context>,
+    row: i32,
+    ban_end: bool,
+    source: &Drafter,
+    drafted: Drafted,
+  ) -> Result<Sampled> {
+    self.remember_logits(context, row);
+    match source.verify(context, self.pointer, row, ban_end, drafted)? {
+      token @ 0.. => Ok(self.sampled(token)),
+      _ => Err(nothing_left(self.biased)),
+    }
   }
 
   /// As [`sample`](Self::sample), without telling the sampler; a mask rules out the other tokens of a row for which a

@@ -42,12 +42,14 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   /// Samples after a row, and after those of its draft as far as what is sampled was drafted. Sends the text.
   fn advance(&mut self, row: &Row) -> Result<Step> {
     let Self { slots, decoder, counters, .. } = self;
-    let Some(running) = slots[row.slot].running.as_mut() else {
+    let slot = &mut slots[row.slot];
+    let sequence = slot.sequence;
+    let Some(running) = slot.running.as_mut() else {
       return Err(EngineError::new(ErrorCode::Internal, "a row of the batch belongs to no request"));
     };
     let base = running.generation.history.len();
     let (mut accepted, mut last) = (0, row.index);
-    let mut step = running.generation.step(decoder, last)?;
+    let mut step = running.generation.step(decoder, last, row.draft.drawn(sequence, 0))?;
     let before_last = loop {
       let evaluated = base + accepted;
       let history = &running.generation.history;
@@ -58,7 +60,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         break evaluated;
       }
       last = row.draft.row(accepted - 1);
-      let next = running.generation.step(decoder, last)?;
+      let next = running.generation.step(decoder, last, row.draft.drawn(sequence, accepted))?;
       step.piece.append(next.piece);
       step = Step { piece: step.piece, ..next };
     };

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use super::Scheduler;
 use super::batch::Row;
 use super::cells::distinct;
-use crate::decoder::{BatchToken, Decoder, DraftRequest, Reach, Token};
+use crate::decoder::{BatchToken, Decoder, DraftRequest, Drafted, Reach, SequenceId, Token};
 use crate::generate::Sink;
-use crate::speculate::{Beside, Costs, Kind, Limits, NgramDrafter, Step, Window, expected_tokens};
+use crate::speculate::{
+  Acceptance, Account, Beside, Costs, Kind, Limits, NgramDrafter, Step, Window, expected_tokens,
+};
 
 /// What all requests of a context share.
 #[derive(Debug, Clone, Default)]
@@ -20,8 +22,9 @@ pub(super) struct Speculation {
   limits: Option<Limits>,
   ngram: bool,
   costs: Costs,
-  /// Acceptance in the latest generation.
-  known: Option<f64>,
+  account: Account,
+  /// Acceptance as the latest verdict left it.
+  known: Option<Acceptance>,
 }
 
 impl Speculation {
@@ -47,12 +50,20 @@ pub(super) struct Draft {
   first: usize,
   /// Drafted to be compared only: not in the batch.
   probe: bool,
+  /// Drawn at the request's temperature.
+  drawn: bool,
 }
 
 impl Draft {
   /// The drafted token that is in the batch at place `index`, if there is one.
   pub(super) fn token(&self, index: usize) -> Option<Token> {
     self.tokens.get(index).copied().filter(|_| !self.probe)
+  }
+
+  /// What was drawn to stand at place `index` in `sequence`, in the batch or not.
+  pub(super) fn drawn(&self, sequence: SequenceId, index: usize) -> Option<Drafted> {
+    let token = self.tokens.get(index).copied().filter(|_| self.drawn)?;
+    Some(Drafted { sequence, place: index, token })
   }
 
   /// Row of the token at place `index`.
@@ -79,7 +90,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       None if self.speculation.ngram => Some(NgramDrafter::new()),
       None => return None,
     };
-    let window = Window::new(limits, self.speculation.known);
+    let window = Window::new(limits, self.speculation.known.as_ref());
     Some(Speculating { window, ngram, step: Step::Plain, beside: Beside::default() })
   }
 
@@ -118,6 +129,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let used = distinct(self.slots.iter().map(|slot| &slot.cells)) + pending;
     let cells = self.decoder.context_size().saturating_sub(used);
     let mut room = cells.min(self.decoder.batch_size().saturating_sub(self.batch.len()));
+    self.speculation.account.begin();
     let mut in_batch = rows.len();
     #[allow(clippy::cast_precision_loss, reason = "row counts are small")]
     let mut tokens = rows.len() as f64;
@@ -127,7 +139,8 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       let answers = running.generation.answers();
       let Some(own) = running.speculating.as_mut().filter(|_| answers) else { continue };
       own.beside = Beside { rows: in_batch - 1, tokens: tokens - 1.0 };
-      own.step = own.window.choose(&self.speculation.costs, own.beside, room.min(left));
+      let Speculation { costs, account, .. } = &mut self.speculation;
+      own.step = own.window.choose(costs, account, own.beside, room.min(left));
       if let Step::Draft(window) = own.step {
         room -= window;
         in_batch += window;
@@ -159,13 +172,16 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       .iter()
       .filter_map(|&(index, most)| {
         let slot = &self.slots[rows[index].slot];
-        let history = &slot.running.as_ref()?.generation.history;
-        Some(DraftRequest { sequence: slot.sequence, history, most })
+        let generation = &slot.running.as_ref()?.generation;
+        let draw = generation.draw();
+        Some(DraftRequest { sequence: slot.sequence, history: &generation.history, most, draw })
       })
       .collect();
     let drafts = self.decoder.draft(&requests);
-    for ((index, _), draft) in wanting.into_iter().zip(drafts) {
+    let drawn: Vec<_> = requests.iter().map(|request| request.draw.is_some()).collect();
+    for (((index, _), draft), drawn) in wanting.into_iter().zip(drafts).zip(drawn) {
       rows[index].draft.tokens = draft;
+      rows[index].draft.drawn = drawn;
     }
   }
 
@@ -192,17 +208,17 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     slot.cached.extend_from_slice(&history[base..base + accepted]);
     slot.cells.grow(accepted);
     if let Some(own) = &mut running.speculating {
-      let costs = &speculation.costs;
+      let Speculation { costs, account, known, .. } = speculation;
       match own.step {
         Step::Probe if !row.draft.tokens.is_empty() => {
-          own.window.probed(costs, row.draft.tokens.first() == history.get(base));
+          own.window.probed(costs, account, row.draft.tokens.first() == history.get(base));
         }
-        Step::Plain | Step::Probe => own.window.decoded(),
+        Step::Plain | Step::Probe => own.window.decoded(account),
         Step::Draft(_) => {
           // What follows the end of a text was not tested.
           let tested = if ended { accepted } else { row.draft.len() };
-          own.window.verified(costs, own.beside, tested, accepted);
-          speculation.known = Some(own.window.acceptance().rate());
+          own.window.verified(costs, account, own.beside, tested, accepted);
+          *known = Some(own.window.acceptance().clone());
         }
       }
       own.step = Step::Plain;

@@ -6,9 +6,11 @@ use super::MAX_WINDOW;
 const SLOW: f64 = 0.98;
 const FAST: f64 = 0.85;
 /// Difference of the two averages from which the text is taken to have changed its kind.
-const CHANGE: f64 = 0.5;
+const CHANGE: f64 = 0.4;
 /// Trials that what is known beforehand counts for.
 const PRIOR_WEIGHT: f64 = 2.0;
+/// Most trials that what an earlier text taught counts for.
+const INHERITED_WEIGHT: f64 = 20.0;
 /// Trials that the average over all places counts for at each place.
 const SHARED_WEIGHT: f64 = 4.0;
 
@@ -49,6 +51,14 @@ impl Acceptance {
   pub fn new(prior: f64) -> Self {
     let average = Average::of(prior, PRIOR_WEIGHT);
     Self { slow: average, fast: average, places: [Average::of(0.0, 0.0); MAX_WINDOW] }
+  }
+
+  /// What the next text may expect after one that ended with this: the same, but it is soon outweighed.
+  #[must_use]
+  pub fn inherited(&self) -> Self {
+    let capped = |average: Average| Average::of(average.rate(), average.trials.min(INHERITED_WEIGHT));
+    let slow = capped(self.slow);
+    Self { slow, fast: slow, places: self.places.map(capped) }
   }
 
   /// Of a draft of `drafted` tokens the first `accepted` were right. What follows a wrong one tells nothing.

@@ -6,10 +6,12 @@ const MOST_ROWS: usize = 64;
 const SLOPE: f64 = 0.25;
 /// Least cost of one more row that an untried size is hoped to have.
 const BEST_SLOPE: f64 = 0.04;
-/// A single sample that exceeds what its neighbours suggest by this factor is not believed.
+/// The first samples are not believed if they exceed what their neighbours suggest by this factor.
 const HICCUP: f64 = 1.5;
 /// Samples that a median is taken of.
-const SAMPLES: usize = 7;
+const SAMPLES: usize = 9;
+/// Samples of which one that is wrong does not move the median.
+const SETTLED: usize = 3;
 
 /// Relative costs of decodes, by the number of tokens in them.
 ///
@@ -60,11 +62,9 @@ impl Costs {
       // A pair tells about the size that less is known of; one row is the unit.
       let fewer = self.rows[before].samples.len() < self.rows[rows].samples.len();
       if rows == 1 || before > 1 && fewer {
-        let ratio = self.ratio(rows) * earlier / seconds;
-        self.rows[before].push(ratio);
+        self.compared(before, self.ratio(rows) * earlier / seconds);
       } else {
-        let ratio = self.ratio(before) * seconds / earlier;
-        self.rows[rows].push(ratio);
+        self.compared(rows, self.ratio(before) * seconds / earlier);
       }
     }
     let plain = seconds / self.ratio(rows);
@@ -76,21 +76,37 @@ impl Costs {
     self.last = Some((rows, seconds));
   }
 
+  fn compared(&mut self, rows: usize, ratio: f64) {
+    let most = HICCUP * self.guess(rows);
+    let known = &mut self.rows[rows];
+    known.push(ratio);
+    known.doubtful = known.samples.len() < SETTLED && known.median().is_some_and(|ratio| ratio > most);
+  }
+
   /// Something else ran in between, such as a prefill: the next decode has no neighbour.
   pub fn interrupted(&mut self) {
     self.last = None;
     self.drafted = None;
   }
 
-  /// Whether a plain step has been timed.
+  /// Whether the unit is known: one step gives it, a second one a first impression of how even the machine's pace is.
   pub fn known(&self) -> bool {
-    self.plain.median().is_some()
+    self.plain.samples.len() > 1
   }
 
-  /// Whether the cost of a decode of `rows` tokens is known: compared with others, and twice if it looks like a hiccup.
+  /// Whether the cost of a decode of `rows` tokens is known: compared with others, and three times if they look like hiccups.
   pub fn measured(&self, rows: usize) -> bool {
-    let samples = &self.rows[rows.min(MOST_ROWS)].samples;
-    rows == 1 || samples.len() > 1 || samples.first().is_some_and(|&ratio| ratio < HICCUP * self.guess(rows))
+    self.value(rows).is_some()
+  }
+
+  /// Decodes of `rows` tokens after which one of another size should follow, because only a change tells what they cost:
+  /// a first impression may be a hiccup, which a median of few does not keep out.
+  pub fn trust(&self, rows: usize) -> u32 {
+    match self.rows[rows.min(MOST_ROWS)].samples.len() {
+      0..SETTLED => 1,
+      SETTLED..SAMPLES => 8,
+      _ => 64,
+    }
   }
 
   /// Whether the last decode had `rows` tokens: another one of that size would tell nothing.
@@ -122,7 +138,8 @@ impl Costs {
   }
 
   fn value(&self, rows: usize) -> Option<f64> {
-    if rows <= 1 { Some(1.0) } else { self.rows[rows.min(MOST_ROWS)].median() }
+    let known = &self.rows[rows.min(MOST_ROWS)];
+    if rows <= 1 { Some(1.0) } else { known.median().filter(|_| !known.doubtful) }
   }
 
   /// The next smaller size whose cost is known.
@@ -150,6 +167,8 @@ impl Costs {
 struct Recent {
   samples: Vec<f64>,
   next: usize,
+  /// The few samples that there are look like hiccups.
+  doubtful: bool,
 }
 
 impl Recent {

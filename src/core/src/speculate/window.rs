@@ -1,13 +1,11 @@
 //! How many tokens to draft next.
 
+use super::account::{Account, Share};
 use super::{Acceptance, Costs, Limits, expected_tokens};
 
-/// What drafting may lose against plain decoding: this fraction of the tokens, and [`START`] once.
-const ALLOWANCE: f64 = 0.02;
-/// Plain steps that a generation may lose before anything is known.
-const START: f64 = 1.0;
-/// Most plain steps that earlier gains may be spent of: after a change of the text this is all that can be lost.
-const MOST_CREDIT: f64 = 3.0;
+/// Plain steps that a probe leaves in the account, so that a window can open if it finds the drafter right; less where the
+/// shortest one risks less.
+const DEAREST_RESERVE: f64 = 1.5;
 /// Gain that a window must promise; less is not worth the variance.
 const WORTHWHILE: f64 = 1.02;
 /// Share of the time that looking whether drafting would pay may take.
@@ -19,8 +17,6 @@ const SHORTEST_PAUSE: u32 = 4;
 const LONGEST_RUN: u32 = 6;
 /// Longest pause where probes are often right, but not often enough.
 const PAUSE_IF_OFTEN_RIGHT: u32 = 24;
-/// Steps after which a plain one renews the comparison with plain decoding.
-const PLAIN_EVERY: u32 = 64;
 /// Steps after which a longer window of unknown cost is tried: the cost does not always grow with the size.
 const TRY_EVERY: u32 = 32;
 /// Steps after which drafting that seemed not worth it is tried again: the machine may have been busy at the time.
@@ -55,16 +51,14 @@ pub struct Beside {
 /// A window of n yields E(n) tokens ([`expected_tokens`]) at the cost of V(n + 1) + D(n), verifying and drafting. The
 /// window with the best E(n) / (V(n + 1) + D(n)) is taken, or none if plain decoding, 1 / V(1), is as good.
 ///
-/// Estimates can be wrong, so losses are limited by an account, kept in plain steps: a step earns the tokens it yields
-/// beyond plain decoding and pays what it costs beyond, and a window is open only while the account covers its worst
-/// outcome, that nothing is accepted. The account grows by [`ALLOWANCE`] with each token and is capped, so that no past
-/// gain pays for a long loss. Without a window, single drafted tokens are compared with what follows them: that costs
-/// the draft alone and shows when the drafter is right again.
+/// Estimates can be wrong, so losses are limited by an [`Account`]: a window is open only while the account covers its
+/// worst outcome, that nothing is accepted. Without a window, single drafted tokens are compared with what follows them:
+/// that costs the draft alone and shows when the drafter is right again.
 #[derive(Debug, Clone)]
 pub struct Window {
   limits: Limits,
   acceptance: Acceptance,
-  credit: f64,
+  share: Share,
   /// Steps until the next probe, and the pause after it.
   wait: u32,
   pause: u32,
@@ -72,22 +66,20 @@ pub struct Window {
   run: u32,
   /// Steps since the last plain one.
   since_plain: u32,
-  plain_steps: u32,
   since_retry: u32,
 }
 
 impl Window {
-  /// A window within `limits`. `known` is the acceptance of an earlier generation with the same drafter.
-  pub fn new(limits: Limits, known: Option<f64>) -> Self {
+  /// A window within `limits`. `known` is what an earlier generation with the same drafter learned.
+  pub fn new(limits: Limits, known: Option<&Acceptance>) -> Self {
     Self {
       limits,
-      acceptance: Acceptance::new(known.unwrap_or(PRIOR)),
-      credit: START,
+      acceptance: known.map_or_else(|| Acceptance::new(PRIOR), Acceptance::inherited),
+      share: Share::new(),
       wait: 0,
       pause: SHORTEST_PAUSE,
       run: 0,
       since_plain: 0,
-      plain_steps: 0,
       since_retry: 0,
     }
   }
@@ -99,7 +91,7 @@ impl Window {
 
   /// Decides the next step. `room` is the most tokens that a draft may have here: less is left of the context, the
   /// batch or the tokens to generate.
-  pub fn choose(&mut self, costs: &Costs, beside: Beside, room: usize) -> Step {
+  pub fn choose(&mut self, costs: &Costs, account: &mut Account, beside: Beside, room: usize) -> Step {
     let max = self.limits.max.min(room);
     if !self.limits.adaptive {
       return if max == 0 { Step::Plain } else { Step::Draft(max) };
@@ -107,17 +99,19 @@ impl Window {
     if max < self.limits.min {
       return Step::Plain;
     }
-    // One plain step gives the unit, a second one a first impression of how even the machine's pace is.
-    if self.plain_steps < 2 || !costs.known() || self.since_plain >= PLAIN_EVERY {
+    if !costs.known() {
       return self.plain();
     }
     self.since_retry += 1;
-    let best = self.best(costs, beside, max, self.credit);
-    match self.retry(costs, beside, max, best).unwrap_or(best) {
+    let credit = self.share.credit(account);
+    let best = self.best(costs, beside, max, credit);
+    match self.retry(costs, beside, max, best, credit).unwrap_or(best) {
       // Drafting would pay, but the account is empty: saving up is quicker without probes.
       0 if self.best(costs, beside, max, f64::INFINITY) > 0 => self.plain(),
-      0 => self.without(costs, beside),
+      0 => self.without(costs, account, beside),
+      window if self.doubtful(costs, beside.rows + 1 + window) => self.plain(),
       window => {
+        account.reserve(Self::stake(costs, beside, window));
         self.since_plain += 1;
         Step::Draft(window)
       }
@@ -125,7 +119,7 @@ impl Window {
   }
 
   /// A window to try although it is not the best.
-  fn retry(&mut self, costs: &Costs, beside: Beside, max: usize, best: usize) -> Option<usize> {
+  fn retry(&mut self, costs: &Costs, beside: Beside, max: usize, best: usize, credit: f64) -> Option<usize> {
     let every = if best == 0 { RETRY_EVERY } else { TRY_EVERY };
     if self.since_retry < every || self.acceptance.recent() < RETRY_RATE {
       return None;
@@ -135,12 +129,15 @@ impl Window {
       (best + 1..=max).find(|window| *window >= self.limits.min && !costs.measured(beside.rows + 1 + window))
     };
     let window = if best == 0 { Some(self.limits.min) } else { unknown() };
-    window.filter(|&window| Self::stake(costs, beside, window) <= self.credit)
+    window.filter(|&window| Self::stake(costs, beside, window) <= credit)
+  }
+
+  fn doubtful(&self, costs: &Costs, rows: usize) -> bool {
+    costs.repeats(rows) && self.since_plain >= costs.trust(rows)
   }
 
   fn plain(&mut self) -> Step {
     self.since_plain = 0;
-    self.plain_steps = self.plain_steps.saturating_add(1);
     Step::Plain
   }
 
@@ -178,7 +175,7 @@ impl Window {
     more.max(0.0) * (beside.tokens + 1.0) / plain
   }
 
-  fn without(&mut self, costs: &Costs, beside: Beside) -> Step {
+  fn without(&mut self, costs: &Costs, account: &mut Account, beside: Beside) -> Step {
     self.plain();
     if self.wait > 0 {
       self.wait -= 1;
@@ -186,27 +183,23 @@ impl Window {
     }
     // A probe must leave enough to open a window if it finds the drafter right.
     let price = costs.draft(1) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1);
-    if price + Self::stake(costs, beside, self.limits.min).min(MOST_CREDIT / 2.0) > self.credit {
+    if price + Self::stake(costs, beside, self.limits.min).min(DEAREST_RESERVE) > self.share.credit(account) {
       return Step::Plain;
     }
     self.wait = self.pause;
-    self.spend(price);
+    self.share.pay(account, price);
     Step::Probe
   }
 
-  fn spend(&mut self, tokens: f64) {
-    self.credit = (self.credit - tokens).min(MOST_CREDIT);
-  }
-
   /// A plain step is done.
-  pub fn decoded(&mut self) {
-    self.spend(-ALLOWANCE);
+  pub fn decoded(&mut self, account: &mut Account) {
+    self.share.tokens(account, 1.0);
   }
 
   /// A probe is done: `right` if the drafted token was the one that followed.
-  pub fn probed(&mut self, costs: &Costs, right: bool) {
+  pub fn probed(&mut self, costs: &Costs, account: &mut Account, right: bool) {
     self.acceptance.add(1, usize::from(right));
-    self.decoded();
+    self.decoded(account);
     if right && self.run < LONGEST_RUN {
       // Followed up at once, so that a change shows within a few tokens.
       self.run += 1;
@@ -220,15 +213,23 @@ impl Window {
   }
 
   /// A draft is verified: of `drafted` tokens the first `accepted` were kept. An empty draft was a plain step.
-  pub fn verified(&mut self, costs: &Costs, beside: Beside, drafted: usize, accepted: usize) {
+  pub fn verified(
+    &mut self,
+    costs: &Costs,
+    account: &mut Account,
+    beside: Beside,
+    drafted: usize,
+    accepted: usize,
+  ) {
     if drafted == 0 {
       self.since_plain = 0;
-      return self.decoded();
+      return self.decoded(account);
     }
     self.acceptance.add(drafted, accepted);
     #[allow(clippy::cast_precision_loss, reason = "windows are small")]
     let gained = accepted as f64;
-    self.spend(Self::stake(costs, beside, drafted) - gained - ALLOWANCE * (gained + 1.0));
+    self.share.pay(account, Self::stake(costs, beside, drafted) - gained);
+    self.share.tokens(account, gained + 1.0);
     self.pause = SHORTEST_PAUSE;
     self.wait = 0;
     self.run = 0;

@@ -1,6 +1,6 @@
 //! A machine with known costs and a text on which the drafter's mistakes are known.
 
-use local_inference_core::speculate::{Beside, Costs, Limits, Step, Window};
+use local_inference_core::speculate::{Acceptance, Account, Beside, Costs, Limits, Step, Window};
 
 /// Costs in plain steps.
 #[derive(Debug, Clone)]
@@ -37,6 +37,22 @@ pub(crate) fn steep() -> Machine {
 pub(crate) fn lopsided() -> Machine {
   let decode = vec![1.0, 2.9, 3.3, 3.8, 4.3, 4.9, 5.3, 5.8, 6.2];
   Machine { decode, draft: 0.07, hiccup: None, noise: 0.0 }
+}
+
+/// Two cores of Zen 4, a model of 400 MB as `q8_0`: kernels for several tokens that do not keep up with memory.
+pub(crate) fn zen4() -> Machine {
+  Machine {
+    decode: vec![1.0, 1.98, 2.2, 2.5, 3.1, 3.3, 3.5, 3.56, 4.14],
+    draft: 0.04,
+    hiccup: None,
+    noise: 0.0,
+  }
+}
+
+/// The same with a model as `f16`.
+pub(crate) fn zen4_f16() -> Machine {
+  let decode = vec![1.0, 1.55, 1.61, 1.69, 1.83, 1.94, 2.41, 2.57, 2.71];
+  Machine { decode, draft: 0.04, hiccup: None, noise: 0.0 }
 }
 
 impl Machine {
@@ -103,41 +119,65 @@ pub(crate) fn run_against(
   machine: &Machine,
   limits: Limits,
   tokens: usize,
-  mut right: impl FnMut(usize, usize) -> bool,
+  right: impl FnMut(usize, usize) -> bool,
 ) -> Run {
-  let (mut window, mut costs, mut run) = (Window::new(limits, None), Costs::new(), Run::default());
-  let (mut random, mut steps) = (Random(99), 0);
-  while run.tokens < tokens {
-    let room = (tokens - run.tokens).saturating_sub(1);
-    let step = window.choose(&costs, Beside::default(), room);
-    let drafted = match step {
-      Step::Plain => 0,
-      Step::Probe => 1,
-      Step::Draft(window) => window,
-    };
-    let verified = if step == Step::Probe { 0 } else { drafted };
-    steps += 1;
-    let mut pace = 1.0 + machine.noise * (2.0 * random.next() - 1.0);
-    if machine.hiccup.is_some_and(|every| steps % every == 0) {
-      pace *= 10.0;
+  Context::default().generate(machine, limits, tokens, right)
+}
+
+/// What the generations of a context share.
+#[derive(Default)]
+pub(crate) struct Context {
+  costs: Costs,
+  account: Account,
+  known: Option<Acceptance>,
+}
+
+impl Context {
+  pub(crate) fn generate(
+    &mut self,
+    machine: &Machine,
+    limits: Limits,
+    tokens: usize,
+    mut right: impl FnMut(usize, usize) -> bool,
+  ) -> Run {
+    let Self { costs, account, known } = self;
+    let (mut window, mut run) = (Window::new(limits, known.as_ref()), Run::default());
+    let (mut random, mut steps) = (Random(99), 0);
+    costs.interrupted();
+    while run.tokens < tokens {
+      let room = (tokens - run.tokens).saturating_sub(1);
+      account.begin();
+      let step = window.choose(costs, account, Beside::default(), room);
+      let drafted = match step {
+        Step::Plain => 0,
+        Step::Probe => 1,
+        Step::Draft(window) => window,
+      };
+      let verified = if step == Step::Probe { 0 } else { drafted };
+      steps += 1;
+      let mut pace = 1.0 + machine.noise * (2.0 * random.next() - 1.0);
+      if machine.hiccup.is_some_and(|every| steps % every == 0) {
+        pace *= 10.0;
+      }
+      #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+      let (draft, decode) = (machine.draft * drafted as f64 * pace, machine.decode(verified + 1) * pace);
+      if drafted > 0 {
+        costs.drafted(drafted, draft);
+      }
+      costs.decoded(verified + 1, decode);
+      // The loss of a hiccup is the machine's.
+      run.time += (draft + decode) / pace;
+      let accepted = (0..drafted).take_while(|index| right(run.tokens + index, verified)).count();
+      match step {
+        Step::Plain => window.decoded(account),
+        Step::Probe => window.probed(costs, account, accepted > 0),
+        Step::Draft(_) => window.verified(costs, account, Beside::default(), drafted, accepted),
+      }
+      let gained = if step == Step::Probe { 1 } else { accepted + 1 };
+      run.windows.extend(std::iter::repeat_n(verified, gained));
+      run.tokens += gained;
     }
-    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    let (draft, decode) = (machine.draft * drafted as f64 * pace, machine.decode(verified + 1) * pace);
-    if drafted > 0 {
-      costs.drafted(drafted, draft);
-    }
-    costs.decoded(verified + 1, decode);
-    // The loss of a hiccup is the machine's.
-    run.time += (draft + decode) / pace;
-    let accepted = (0..drafted).take_while(|index| right(run.tokens + index, verified)).count();
-    match step {
-      Step::Plain => window.decoded(),
-      Step::Probe => window.probed(&costs, accepted > 0),
-      Step::Draft(_) => window.verified(&costs, Beside::default(), drafted, accepted),
-    }
-    let gained = if step == Step::Probe { 1 } else { accepted + 1 };
-    run.windows.extend(std::iter::repeat_n(verified, gained));
-    run.tokens += gained;
+    *known = Some(window.acceptance().clone());
+    run
   }
-  run
 }

@@ -2,28 +2,64 @@
 
 mod machine;
 
-use local_inference_core::speculate::{Beside, Costs, Step, Window, expected_tokens};
-use machine::{Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text};
+use local_inference_core::speculate::{Acceptance, Account, Beside, Costs, Step, Window, expected_tokens};
+use machine::{
+  Context, Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text, zen4, zen4_f16,
+};
 
 const TOKENS: usize = 2_000;
 const RATES: [f64; 7] = [1.0, 0.9, 0.8, 0.65, 0.5, 0.25, 0.0];
 
-fn machines() -> [(&'static str, Machine); 3] {
-  [("cpu", cpu()), ("gpu", gpu()), ("steep", steep())]
+fn machines() -> [(&'static str, Machine); 5] {
+  [("cpu", cpu()), ("gpu", gpu()), ("steep", steep()), ("zen4", zen4()), ("zen4, f16", zen4_f16())]
 }
 
 fn best_fixed(machine: &Machine, text: &[bool], max: usize) -> f64 {
   (1..=max).map(|window| run(machine, fixed(window), text).speed_up()).fold(1.0, f64::max)
 }
 
+const SEEDS: u64 = 2;
+
+/// Speed beside the best fixed window, over several texts with the same rate; `worst` is the least speed-up among them.
+fn beside_the_best(machine: &Machine, clock: &Machine, rate: f64) -> (f64, f64) {
+  let (mut ours, mut best, mut worst) = (0.0, 0.0, f64::INFINITY);
+  for seed in 0..SEEDS {
+    let text = text(rate, TOKENS, 100 + seed);
+    let speed = run(clock, limits(1, 8), &text).speed_up();
+    ours += speed;
+    best += best_fixed(machine, &text, 8);
+    worst = worst.min(speed);
+  }
+  (ours / best, worst)
+}
+
 #[test]
 fn a_text_of_one_kind_is_nearly_as_fast_as_with_the_best_window() {
   for (name, machine) in machines() {
     for rate in RATES {
-      let text = text(rate, TOKENS, 7);
-      let best = best_fixed(&machine, &text, 8);
-      let ours = run(&machine, limits(1, 8), &text).speed_up();
-      assert!(ours >= 0.965 * best, "{name} at {rate}: {ours:.3}, the best window gives {best:.3}");
+      let (share, _) = beside_the_best(&machine, &machine, rate);
+      assert!(share >= 0.955, "{name} at {rate}: {share:.3} of the best window's speed");
+    }
+  }
+}
+
+/// Answers are short: what one has taught and earned serves the next.
+#[test]
+fn short_answers_of_one_context_are_nearly_as_fast_as_with_the_best_window() {
+  const ANSWER: usize = 150;
+  for (name, machine) in machines() {
+    for rate in RATES {
+      let answers: Vec<_> = (0..10).map(|seed| text(rate, ANSWER, seed)).collect();
+      let mut context = Context::default();
+      let mut answer =
+        |text: &[bool]| context.generate(&machine, limits(1, 8), ANSWER, |at, _| text[at]).time;
+      let first = answer(&answers[0]);
+      assert!(first < 150.0 / 0.96, "{name} at {rate}: {first:.1} plain steps for the first answer");
+      let ours: f64 = answers[1..].iter().map(|text| answer(text)).sum();
+      let with =
+        |window| answers[1..].iter().map(|text| run(&machine, fixed(window), text).time).sum::<f64>();
+      let best = (1..=8).map(with).fold(150.0 * 9.0, f64::min);
+      assert!(ours * 0.94 <= best, "{name} at {rate}: {ours:.1} plain steps, with the best window {best:.1}");
     }
   }
 }
@@ -31,13 +67,14 @@ fn a_text_of_one_kind_is_nearly_as_fast_as_with_the_best_window() {
 #[test]
 fn noise_and_hiccups_of_the_clock_do_not_mislead_it() {
   for (name, machine) in machines() {
-    let noisy = Machine { noise: 0.15, hiccup: Some(23), ..machine.clone() };
+    let uneven = Machine { noise: 0.05, ..machine.clone() };
+    let busy = Machine { noise: 0.15, hiccup: Some(23), ..machine.clone() };
     for rate in RATES {
-      let text = text(rate, TOKENS, 11);
-      let best = best_fixed(&machine, &text, 8);
-      let ours = run(&noisy, limits(1, 8), &text).speed_up();
-      assert!(ours >= 0.9 * best, "{name} at {rate}: {ours:.3}, the best window gives {best:.3}");
-      assert!(ours >= 0.97, "{name} at {rate}: {ours:.3}");
+      let (share, _) = beside_the_best(&machine, &uneven, rate);
+      assert!(share >= 0.95, "{name} at {rate}: {share:.3} of the best window's speed");
+      let (share, worst) = beside_the_best(&machine, &busy, rate);
+      assert!(share >= 0.88, "{name} at {rate}: {share:.3} of the best window's speed on a busy machine");
+      assert!(worst >= 0.97, "{name} at {rate}: {worst:.3} on a busy machine");
     }
   }
 }
@@ -88,7 +125,11 @@ fn a_change_of_the_text_shows_within_32_tokens() {
       let drafting = settled.iter().filter(|&&window| window > 0).count();
       if stretch.is_multiple_of(2) {
         assert!(run.windows[start..start + 32].iter().any(|&window| window > 0), "{name}: stretch {stretch}");
-        assert!(drafting > 150, "{name}: {drafting} tokens of stretch {stretch} were drafted");
+        assert!(
+          drafting > 150,
+          "{name}: {drafting} tokens of stretch {stretch} were drafted {:?}",
+          &run.windows[start..start + 200]
+        );
       } else {
         assert!(drafting < 12, "{name}: {drafting} tokens of stretch {stretch} were drafted");
       }
@@ -146,10 +187,12 @@ fn limits_are_kept() {
 #[test]
 fn no_draft_is_longer_than_there_is_room() {
   let mut window = Window::new(fixed(8), None);
-  assert_eq!(window.choose(&Costs::new(), Beside::default(), 3), Step::Draft(3));
-  assert_eq!(window.choose(&Costs::new(), Beside::default(), 0), Step::Plain);
+  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3), Step::Draft(3));
+  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 0), Step::Plain);
   let mut window = Window::new(limits(4, 8), None);
-  assert!((0..50).all(|_| window.choose(&Costs::new(), Beside::default(), 3) == Step::Plain));
+  assert!(
+    (0..50).all(|_| window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3) == Step::Plain)
+  );
 }
 
 #[test]
@@ -159,10 +202,10 @@ fn what_an_earlier_generation_learned_saves_the_first_loss() {
     costs.decoded(1, 1.0);
     costs.decoded(2, 1.3);
   }
-  let mut window = Window::new(limits(1, 4), Some(0.05));
+  let (mut window, mut account) = (Window::new(limits(1, 4), Some(&Acceptance::new(0.05))), Account::new());
   let drafts = (0..20).filter(|_| {
-    let step = window.choose(&costs, Beside::default(), 100);
-    window.decoded();
+    let step = window.choose(&costs, &mut account, Beside::default(), 100);
+    window.decoded(&mut account);
     matches!(step, Step::Draft(_))
   });
   assert_eq!(drafts.count(), 0);
@@ -179,11 +222,12 @@ fn others_in_the_batch_make_a_draft_cheaper_or_dearer() {
     costs.decoded(16, 9.2);
   }
   let choose = |rows: usize, tokens: f64| {
-    let mut window = Window::new(limits(1, 4), Some(0.9));
-    (0..4).map(|_| window.choose(&costs, Beside { rows, tokens }, 100)).last().unwrap()
+    let mut window = Window::new(limits(1, 4), Some(&Acceptance::new(0.9)));
+    let mut step = || window.choose(&costs, &mut Account::new(), Beside { rows, tokens }, 100);
+    (0..4).any(|_| matches!(step(), Step::Draft(_)))
   };
-  assert!(matches!(choose(2, 2.0), Step::Draft(_)));
-  assert!(!matches!(choose(8, 8.0), Step::Draft(_)));
+  assert!(choose(2, 2.0));
+  assert!(!choose(8, 8.0));
 }
 
 #[test]

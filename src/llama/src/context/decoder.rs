@@ -1,7 +1,7 @@
 //! What the scheduler asks of a context.
 
 use local_inference_core::decoder::{
-  Among, BatchToken, Decoded, Decoder, DraftRequest, Reach, Sampled, SequenceId, Token,
+  Among, BatchToken, Decoded, Decoder, DraftRequest, Drafted, Reach, Sampled, SequenceId, Token,
 };
 use local_inference_core::error::Result;
 use local_inference_core::grammar::Constraint;
@@ -39,6 +39,20 @@ impl Decoder for Context {
 
   fn sample(&mut self, sampler: &mut Sampler, row: usize, ban_end: bool) -> Result<Sampled> {
     sampler.sample(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end)
+  }
+
+  fn verify(
+    &mut self,
+    sampler: &mut Sampler,
+    row: usize,
+    ban_end: bool,
+    drafted: Drafted,
+  ) -> Result<Sampled> {
+    let row = i32::try_from(row).unwrap_or(i32::MAX);
+    match &self.drafter {
+      Some(source) => sampler.verify(self.pointer, row, ban_end, source, drafted),
+      None => sampler.sample(self.pointer, row, ban_end),
+    }
   }
 
   fn vocabulary_size(&self) -> usize {

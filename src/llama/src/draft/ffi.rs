@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use llama_cpp_sys_2::{llama_context, llama_model, llama_seq_id, llama_token};
 
-use crate::ffi::LiError;
+use crate::ffi::{LiError, LiSampler};
 
 #[repr(C)]
 pub(super) struct LiDraftRequest {
@@ -64,4 +64,15 @@ unsafe extern "C" {
     lengths: *mut i32,
     error: *mut LiError,
   );
+  pub(super) fn li_sampler_verify(
+    sampler: *mut LiSampler,
+    context: *mut llama_context,
+    row: i32,
+    ban_end: bool,
+    drafter: *const LiDrafter,
+    sequence: llama_seq_id,
+    place: usize,
+    token: llama_token,
+    error: *mut LiError,
+  ) -> llama_token;
 }

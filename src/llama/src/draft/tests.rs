@@ -16,7 +16,7 @@ use super::*;
 use crate::backend;
 use crate::context::{Context, ContextSettings};
 use crate::sample::Sampler;
-use local_inference_core::decoder::{BatchToken, Decoded, Decoder};
+use local_inference_core::decoder::{BatchToken, Decoded, Decoder, Draw};
 
 fn file(name: &str) -> PathBuf {
   let folder = std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
@@ -69,6 +69,7 @@ struct Text {
   sampler: Sampler,
   history: Vec<Token>,
   wanted: usize,
+  draw: Option<Draw>,
 }
 
 impl Text {
@@ -89,7 +90,7 @@ impl Text {
     let prompt = model.tokenize(prompt, true, true).unwrap();
     let sampler = context.sampler(options, &prompt).unwrap();
     let wanted = prompt.len() + tokens;
-    Self { sequence, sampler, history: prompt, wanted }
+    Self { sequence, sampler, history: prompt, wanted, draw: None }
   }
 
   fn left(&self) -> usize {
@@ -129,7 +130,17 @@ fn token_of(sequence: SequenceId, token: Token, position: usize, logits: bool) -
 }
 
 fn take(context: &mut Context, text: &mut Text, row: usize) -> Token {
-  let token = context.sample(&mut text.sampler, row, false).unwrap().token;
+  take_after(context, text, row, None)
+}
+
+/// `drafted`: what was drafted to stand here, and its place in the draft.
+fn take_after(context: &mut Context, text: &mut Text, row: usize, drafted: Option<(usize, Token)>) -> Token {
+  let drawn = drafted.filter(|_| text.draw.is_some());
+  let sampled = match drawn.map(|(place, token)| Drafted { sequence: text.sequence, place, token }) {
+    Some(drafted) => context.verify(&mut text.sampler, row, false, drafted),
+    None => context.sample(&mut text.sampler, row, false),
+  };
+  let token = sampled.unwrap().token;
   context.observe(text.sequence, row, text.history.len());
   text.history.push(token);
   token
@@ -147,6 +158,7 @@ fn go_on(context: &mut Context, texts: &mut [Text], window: usize) -> Count {
         sequence: text.sequence,
         history: &text.history,
         most: window.min(text.left() - 1),
+        draw: text.draw,
       })
       .collect();
     let drafts = context.draft(&requests);
@@ -163,8 +175,11 @@ fn go_on(context: &mut Context, texts: &mut [Text], window: usize) -> Count {
     for (&index, draft) in open.iter().zip(&drafts) {
       let text = &mut texts[index];
       count.drafted += draft.len();
-      let right =
-        draft.iter().enumerate().take_while(|&(k, &token)| take(context, text, row + k) == token).count();
+      let right = draft
+        .iter()
+        .enumerate()
+        .take_while(|&(k, &token)| take_after(context, text, row + k, Some((k, token))) == token)
+        .count();
       if right == draft.len() {
         take(context, text, row + right);
       }

@@ -22,9 +22,8 @@ fn chi_square(counts: &[f64], probabilities: &[f64]) -> f64 {
 
 /// At a temperature the right token has a known probability and all others share the rest alike. With drafts, at drafted
 /// places and after them, the draws must be distributed so.
-#[test]
 #[allow(clippy::cast_precision_loss, reason = "counts are small")]
-fn sampled_tokens_have_the_targets_distribution() {
+fn assert_the_targets_distribution(drafter: &str, drawn: bool) -> Count {
   const BINS: usize = 16;
   const TEMPERATURE: f32 = 2.4;
   let model = load("target.gguf");
@@ -37,18 +36,22 @@ fn sampled_tokens_have_the_targets_distribution() {
   let sampling = &mut options.sampling;
   (sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p) = (TEMPERATURE, 0, 1.0, 0.0);
   let (mut right, mut others, mut draws) = (0.0, vec![0.0; BINS], 0);
-  let mut context = open(&model, 4, Some(("drafter-100.gguf", 2)));
+  let mut context = open(&model, 4, Some((drafter, 2)));
+  let mut total = Count::default();
   for round in 0..25_u32 {
     context.clear_all();
     let mut texts: Vec<_> = (0..4)
       .map(|sequence| {
-        options.sampling.seed = Some(1_000 + 4 * round + sequence);
-        Text::sampled(&model, &context, sequence.cast_signed(), "hello w003", 201, &options)
+        let seed = 1_000 + 4 * round + sequence;
+        options.sampling.seed = Some(seed);
+        let text = Text::sampled(&model, &context, sequence.cast_signed(), "hello w003", 201, &options);
+        Text { draw: drawn.then_some(Draw { temperature: TEMPERATURE, seed }), ..text }
       })
       .collect();
     start(&mut context, &mut texts);
     let count = go_on(&mut context, &mut texts, 2);
-    assert!(count.accepted > 0);
+    total.drafted += count.drafted;
+    total.accepted += count.accepted;
     for text in &texts {
       let tail = &text.history[text.wanted - 201..];
       for pair in tail.windows(2) {
@@ -75,4 +78,18 @@ fn sampled_tokens_have_the_targets_distribution() {
   let statistic = chi_square(&counts, &expected);
   // 16 degrees of freedom: 39.3 is exceeded once in a thousand times; the seeds are fixed.
   assert!(statistic < 39.3, "{statistic}: {counts:?} of {draws}, expected {p} right");
+  assert!(total.accepted > 0);
+  total
+}
+
+#[test]
+fn tokens_compared_with_drafts_have_the_targets_distribution() {
+  assert_the_targets_distribution("drafter-100.gguf", false);
+}
+
+#[test]
+fn tokens_kept_of_drawn_drafts_have_the_targets_distribution() {
+  assert_the_targets_distribution("drafter-100.gguf", true);
+  // What is drafted is mostly not what the target prefers: nearly every token is drawn again.
+  assert_the_targets_distribution("drafter-50.gguf", true);
 }

@@ -12,7 +12,7 @@ fn a_draft_that_is_given_up_changes_nothing() {
     go_on(&mut context, &mut texts, 4);
     for _ in 0..3 {
       // Drafted, not decoded: as after a cancel.
-      let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 4 };
+      let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 4, draw: None };
       assert_eq!(context.draft(&[request])[0].len(), 4);
     }
     texts[0].wanted += 10;
@@ -67,7 +67,7 @@ fn the_end_of_the_context_is_reached_with_the_same_tokens() {
   start(&mut context, &mut texts);
   go_on(&mut context, &mut texts, 8);
   assert_eq!(texts[0].history, plain(&model, "hello w003", tokens));
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8 };
+  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8, draw: None };
   // Nothing to verify it in, but no failure either.
   let _ = context.draft(&[request]);
 }
@@ -81,12 +81,12 @@ fn without_the_hidden_state_of_the_last_token_nothing_is_drafted() {
   let mut longer = texts[0].history.clone();
   longer.push(longer[0]);
   let drafts = context.draft(&[
-    DraftRequest { sequence: 0, history: &longer, most: 3 },
-    DraftRequest { sequence: 1, history: &texts[0].history, most: 3 },
-    DraftRequest { sequence: 0, history: &[], most: 3 },
+    DraftRequest { sequence: 0, history: &longer, most: 3, draw: None },
+    DraftRequest { sequence: 1, history: &texts[0].history, most: 3, draw: None },
+    DraftRequest { sequence: 0, history: &[], most: 3, draw: None },
   ]);
   assert!(drafts.iter().all(Vec::is_empty), "{drafts:?}");
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 3 };
+  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 3, draw: None };
   assert_eq!(context.draft(&[request])[0].len(), 3);
 }
 
