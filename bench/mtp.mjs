@@ -15,15 +15,15 @@ import {
   syntheticFile,
 } from "../scripts/lib/speculation.mjs";
 
-const usage = `usage: node bench/mtp.mjs [--pairs synthetic,qwen] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
+const usage = `usage: node bench/mtp.mjs [--pairs synthetic,synthetic-f16,qwen] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
 
-Speed-up over plain decoding of windows 1 to 8 and of the adaptive window: the large synthetic pair at 100, 80, 50 and 0 %
-agreement and with a text that changes, and Qwen2.5-Coder 1.5B with the 0.5B as its drafter on code and prose. Plain
-decoding and all windows take turns in each round; the table shows medians of the ratios. About 10 minutes on 2 cores.
-On a busy machine, --cpu measures CPU time with one thread.`;
+Speed-up over plain decoding of windows 1 to 8 and of the adaptive window: the large synthetic pair (its target as Q8_0 and
+as F16) at 100, 80, 50 and 0 % agreement and with a text that changes, and Qwen2.5-Coder 1.5B with the 0.5B as its drafter on
+code and prose. Plain decoding and all windows take turns in each round; the table shows medians of the ratios. About 30
+minutes on 2 cores. On a busy machine, --cpu measures CPU time with one thread.`;
 
 const options = {
-  pairs: { type: "string", default: "synthetic,qwen" },
+  pairs: { type: "string", default: "synthetic,synthetic-f16,qwen" },
   tokens: { type: "string", default: "160" },
   rounds: { type: "string", default: "3" },
   threads: { type: "string", default: "2" },
@@ -42,12 +42,13 @@ Tell a story about a lighthouse keeper who finds a letter in a bottle.<|im_end|>
 `;
 
 function cases(pairs) {
-  const synthetic = ["100", "80", "50", "0", "mixed"].map((name) => ({
-    name: `synthetic, ${name === "mixed" ? "changing text" : `${name} %`}`,
-    target: () => syntheticFile("large", "target.gguf"),
-    drafter: () => syntheticFile("large", `drafter-${name}.gguf`),
-    prompt: "hello w003",
-  }));
+  const syntheticOf = (size, type) =>
+    ["100", "80", "50", "0", "mixed"].map((name) => ({
+      name: `synthetic (${type}), ${name === "mixed" ? "changing text" : `${name} %`}`,
+      target: () => syntheticFile(size, "target.gguf"),
+      drafter: () => syntheticFile("large", `drafter-${name}.gguf`),
+      prompt: "hello w003",
+    }));
   const qwen = [
     ["code", code],
     ["prose", prose],
@@ -58,7 +59,8 @@ function cases(pairs) {
     prompt,
     options: { parseSpecial: true },
   }));
-  const known = { synthetic, qwen };
+  const synthetic = syntheticOf("large", "Q8_0");
+  const known = { synthetic, "synthetic-f16": syntheticOf("large-f16", "F16"), qwen };
   return pairs.flatMap((name) => {
     if (known[name]) return known[name];
     throw new Failure(`there is no pair "${name}" (known: ${Object.keys(known).join(", ")})`);

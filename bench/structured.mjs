@@ -9,9 +9,10 @@ import { startTalker } from "../scripts/lib/structured-agent.mjs";
 import { runCase, structuredCases } from "../scripts/lib/structured-cases.mjs";
 import { compareSpeed } from "./lib/structured-speed.mjs";
 
-const usage = `usage: node bench/structured.mjs [--models A.gguf,B.gguf] [--count 1000] [--agent 100] [--speed] [--lanes 4]
+const usage = `usage: node bench/structured.mjs [--models A.gguf,B.gguf] [--count 1000] [--tokens 48] [--agent 100] [--speed] [--lanes 4]
 
 --count N   answers for each form, at temperature 1.2; 0 leaves this out
+--tokens N  most tokens of such an answer: some reach the limit and are closed
 --agent N   messages to a real agent with bootstrap, each in a room of its own; 0 leaves this out
 --speed     constrained and free decoding side by side, ours and node-llama-cpp's
 Exits with 0 if every answer has its form and every message is replied to with one TEXT_LARGE call.`;
@@ -22,6 +23,7 @@ const options = {
     default: "SmolLM2-135M-Instruct.Q4_1.gguf,qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
   },
   count: { type: "string", default: "1000" },
+  tokens: { type: "string", default: "48" },
   agent: { type: "string", default: "100" },
   lanes: { type: "string", default: "4" },
   speed: { type: "boolean", default: false },
@@ -42,13 +44,13 @@ function whole(name, text) {
   throw new Failure(`--${name} must be a whole number, not "${text}"`);
 }
 
-async function runCases(library, path, count, lanes) {
+async function runCases(library, path, { count, tokens, lanes }) {
   const model = await library.LocalModel.load(path, { context: { contextSize: 4096, parallel: lanes } });
   const rows = [];
   try {
     for (const one of await structuredCases(library)) {
       step(`${basename(path)}: ${count} answers: ${one.name}`);
-      rows.push(await runCase(model, one, { count, maxTokens: 48, lanes }));
+      rows.push(await runCase(model, one, { count, maxTokens: tokens, lanes }));
     }
   } finally {
     await model.close();
@@ -95,12 +97,13 @@ await main(async () => {
   if (values.help) return console.log(usage);
   requireBuild();
   const library = await import(fromRoot("dist/index.js"));
-  const [count, agent, lanes] = ["count", "agent", "lanes"].map((name) => whole(name, values[name]));
+  const read = ["count", "tokens", "agent", "lanes"].map((name) => [name, whole(name, values[name])]);
+  const { count, agent, ...plan } = Object.fromEntries(read);
   let failures = 0;
   for (const name of values.models.split(",").filter(Boolean)) {
     const path = await library.resolveModel(name, modelsDir());
     if (count > 0) {
-      const rows = await runCases(library, path, count, lanes);
+      const rows = await runCases(library, path, { count, ...plan });
       printCases(path, rows);
       failures += rows.reduce((sum, row) => sum + row.failures.length, 0);
     }
@@ -113,7 +116,7 @@ await main(async () => {
       for (const failure of result.failures.slice(0, 3)) console.log(JSON.stringify(failure));
       failures += result.failures.length;
     }
-    if (values.speed) console.log(await compareSpeed(library, path));
+    if (values.speed) console.log(compareSpeed(path));
   }
   if (failures > 0) throw new Failure(`${failures} answers are not what was asked for`);
 });

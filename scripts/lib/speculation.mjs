@@ -10,9 +10,9 @@ import { modelsDir } from "./paths.mjs";
 /** Path of a development model. */
 export const developmentFile = (id) => locationOf(selectModels(readTable(), { ids: [id] })[0]);
 
-/** Path of a file of the synthetic pairs; `size` is "small" or "large". */
+/** Path of a file of the synthetic pairs; `size` is "small", "large" or "large-f16", which has a target only. */
 export function syntheticFile(size, name) {
-  const id = size === "small" ? "synthetic-mtp" : "synthetic-mtp-large";
+  const id = size === "small" ? "synthetic-mtp" : `synthetic-mtp-${size}`;
   const path = join(modelsDir(), id, name);
   if (existsSync(path)) return path;
   throw new Failure(`${path} is missing: run \`node scripts/dev-models.mjs --only ${id}\``);
