@@ -133,4 +133,29 @@ describe("an answer that a grammar cannot vouch for", () => {
       message: expect.stringContaining("duplicate"),
     });
   });
+
+  it.each(["length", "context"] as const)(
+    "is judged where a limit has closed it, too: %s",
+    async (reason) => {
+      const { runtime, fake } = await agent({ ...answering("[1,1]", "[1"), finishReason: reason });
+      for (const type of [ModelType.TEXT_LARGE, ModelType.OBJECT_LARGE]) {
+        const params = { prompt: "Hi", schema: responseSchema };
+        await expect(runtime.useModel(type as never, params as never)).rejects.toMatchObject({
+          reason: "capability_unavailable",
+        });
+      }
+      expect(fake.inputs).toHaveLength(4);
+    },
+  );
+
+  it("is not generated where the schema is none", async () => {
+    const { runtime, fake } = await agent(answering("[]"));
+    for (const type of [ModelType.TEXT_LARGE, ModelType.OBJECT_LARGE]) {
+      const params = { prompt: "Hi", schema: { type: "string", minLength: -1 } };
+      await expect(runtime.useModel(type as never, params as never)).rejects.toMatchObject({
+        reason: "invalid_input",
+      });
+    }
+    expect(fake.inputs).toHaveLength(0);
+  });
 });

@@ -54,6 +54,7 @@ async function answer(
     constraint: structured.constraint,
     enableThinking: agent.config.enableThinking ?? false,
   };
+  await structured.ready?.();
   const signal = signalOf(params);
   const start = async (spec: TextSpec, attempt: number) => {
     const generation = await agent.engine.generate(spec, attemptOf(request, attempt), { signal });

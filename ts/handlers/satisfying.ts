@@ -10,8 +10,8 @@ const SEEDS = 0xffff_ffff;
 const LOOSE = 0.7;
 
 /**
- * The answer, generated once more when a complete one is not what was asked for: a grammar cannot express everything
- * that a schema can. An answer that was cut short is reported by its finish reason instead.
+ * The answer, generated once more when it is not what was asked for: a grammar cannot express everything that a schema
+ * can.
  *
  * @throws LocalInferenceError when the model fails twice.
  */
@@ -33,13 +33,17 @@ export async function satisfying(
   }
 }
 
-/** Why an answer that the model has completed is not what was asked for. */
+/**
+ * Why an answer is not what was asked for. One that a limit has closed is judged, too: most callers see no finish reason.
+ * Of calls, those that a limit cut are left out by the caller.
+ */
 export async function problemOf(
   result: GenerationResult,
   structured: Structured | undefined,
 ): Promise<string | undefined> {
-  if (result.finishReason !== "stop") return undefined;
   const call = result.toolCalls?.find(({ problem }) => problem !== undefined);
+  if (result.finishReason === "cancelled") return undefined;
+  if (call !== undefined && result.finishReason !== "stop") return undefined;
   if (call !== undefined) return `in the call of ${call.name}, ${call.problem}`;
   return result.toolCalls === undefined ? structured?.problem?.(result.text) : undefined;
 }

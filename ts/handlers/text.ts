@@ -82,6 +82,7 @@ async function answer(
   let structured: Structured | undefined;
   const start = async (spec: TextSpec, attempt: number) => {
     structured = structureOf(params, { ...(await templatesFor(agent, textType, params, spec.path)) });
+    await structured?.ready?.();
     const request = attemptOf(requestOf(runtime, agent, textType, params, structured), attempt);
     const generation = await agent.engine.generate(spec, request, { signal });
     void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));

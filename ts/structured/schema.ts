@@ -13,6 +13,7 @@ export function schemaStructure(schema: unknown): Structured {
   requireSound(schema);
   return {
     constraint,
+    ready: async () => void (await validatorOf(schema)),
     problem: async (text) => (await validatorOf(schema))(text),
   };
 }
