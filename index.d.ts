@@ -144,6 +144,8 @@ export interface ContextInfo {
   kvTypeK: string
   kvTypeV: string
   kvBytes: number
+  /** Estimated bytes of the drafter's KV cache and compute buffers; 0 without one. */
+  drafterBytes: number
   threads: number
   batchSize: number
   microBatchSize: number

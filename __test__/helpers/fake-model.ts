@@ -108,6 +108,7 @@ class FakeContext {
       kvTypeK: "f16",
       kvTypeV: "f16",
       kvBytes: 1,
+      drafterBytes: 0,
       threads: 1,
       batchSize: 512,
       microBatchSize: 512,

@@ -52,7 +52,7 @@ export class Resident {
     return once(this.#contexts, options, async () => {
       const context = await memoryArbiter().withRoom(() => this.model.createContext(options));
       this.#open.push(context);
-      this.#kvBytes += context.info.kvBytes;
+      this.#kvBytes += context.info.kvBytes + context.info.drafterBytes;
       return context;
     });
   }

@@ -72,6 +72,8 @@ pub struct ContextInfo {
   pub kv_type_k: &'static str,
   pub kv_type_v: &'static str,
   pub kv_bytes: f64,
+  /// Estimated bytes of the drafter's KV cache and compute buffers; 0 without one.
+  pub drafter_bytes: f64,
   pub threads: u32,
   pub batch_size: u32,
   pub micro_batch_size: u32,
@@ -152,6 +154,7 @@ impl NativeContext {
       kv_type_k: info.plan.kv_k.as_str(),
       kv_type_v: info.plan.kv_v.as_str(),
       kv_bytes: number(info.plan.kv_bytes),
+      drafter_bytes: number(info.plan.drafter_bytes),
       threads: info.threads,
       batch_size: info.batch_size,
       micro_batch_size: info.micro_batch_size,

@@ -170,6 +170,7 @@ fn input(shape: ModelShape, options: FitOptions) -> Result<FitInput> {
     sequences: parallel,
     micro_batch: small("microBatchSize", options.micro_batch_size, 512)?,
     outputs: parallel,
+    drafter: None,
   })
 }
 

@@ -2,12 +2,15 @@
 
 mod assess;
 mod compute;
+mod drafter;
 mod geometry;
 mod kv_type;
 mod plan;
+mod shortage;
 
 pub use assess::{Assessment, assess};
 pub use compute::{ComputeBatch, ComputeShape, compute_bytes};
+pub use drafter::DrafterShape;
 pub use geometry::{CacheKind, KvGeometry, LayerCache, Windows};
 pub use kv_type::KvType;
 pub use plan::{FitInput, FitPlan, plan};

@@ -1,8 +1,10 @@
 //! Chooses the context size and the type of the KV cache.
 
 use super::compute::{ComputeBatch, ComputeShape};
+use super::drafter::DrafterShape;
 use super::geometry::{CacheKind, KvGeometry, Windows};
 use super::kv_type::KvType;
+use super::shortage::{check_weights, too_large};
 use super::{CONTEXT_STEP, readable};
 use crate::error::{EngineError, ErrorCode, Result};
 use crate::gguf::{GgufHeader, ModelKind};
@@ -38,6 +40,8 @@ pub struct FitInput {
   pub micro_batch: u32,
   /// Most tokens of a micro-batch that logits are asked for: one per sequence, more to verify drafts.
   pub outputs: u32,
+  /// The drafter beside the model; its weights are in memory.
+  pub drafter: Option<DrafterShape>,
 }
 
 impl FitInput {
@@ -59,6 +63,7 @@ impl FitInput {
       sequences: 1,
       micro_batch: 512,
       outputs: 1,
+      drafter: None,
     })
   }
 
@@ -72,6 +77,12 @@ impl FitInput {
     self.compute.bytes(ComputeBatch { context, mask_cells, micro_batch, outputs, flash_attention })
   }
 
+  /// What the drafter's context takes.
+  pub(super) fn drafter_bytes(&self, context: u32, windows: Windows) -> u64 {
+    let Some(drafter) = &self.drafter else { return 0 };
+    drafter.bytes(context, self.sequences, self.micro_batch, windows, self.flash_attention)
+  }
+
   /// Bytes of the model itself that are not in memory yet.
   pub(super) fn model_bytes(&self) -> u64 {
     if self.weights_loaded { 0 } else { self.weight_bytes.saturating_add(self.compute.tokenizer_bytes()) }
@@ -80,7 +91,8 @@ impl FitInput {
   /// Memory still to be taken for a context of this size.
   pub(super) fn needed(&self, context: u32, cache: CacheKind) -> u64 {
     let context_bytes = self.kv_bytes(context, cache).saturating_add(self.compute_bytes(context, cache));
-    self.model_bytes().saturating_add(context_bytes)
+    let drafter_bytes = self.drafter_bytes(context, cache.windows);
+    self.model_bytes().saturating_add(context_bytes).saturating_add(drafter_bytes)
   }
 
   pub(super) fn budget(&self) -> u64 {
@@ -131,6 +143,8 @@ pub struct FitPlan {
   pub tokenizer_bytes: u64,
   /// Estimated size of the compute buffers.
   pub compute_bytes: u64,
+  /// Estimated size of the drafter's KV cache and compute buffers.
+  pub drafter_bytes: u64,
   /// Why this size, in one line.
   pub reason: String,
 }
@@ -230,41 +244,6 @@ fn type_choices(input: &FitInput) -> Result<Vec<CacheKind>> {
   Ok(vec![wanted])
 }
 
-fn check_weights(input: &FitInput) -> Result<()> {
-  let missing = input.weight_bytes.saturating_sub(input.budget());
-  if input.weights_loaded || missing == 0 {
-    return Ok(());
-  }
-  Err(EngineError::new(
-    ErrorCode::OutOfMemory,
-    format!(
-      "the weights need {}, but only {} are available ({} free, {} kept as headroom): {} are missing; \
-       use a smaller model or quantisation",
-      readable(input.weight_bytes),
-      readable(input.budget()),
-      readable(input.memory_available),
-      readable(input.headroom),
-      readable(missing)
-    ),
-  ))
-}
-
-fn too_large(input: &FitInput, context: u32, cache: CacheKind, largest: Option<u32>) -> EngineError {
-  let remedy = match largest {
-    Some(largest) => format!("the largest context that fits is {largest} tokens"),
-    None => format!("not even {} tokens fit", input.training_context.min(CONTEXT_STEP)),
-  };
-  let message = format!(
-    "a context of {context} tokens needs {} (KV cache {cache} {}, compute {}{}), but only {} are available; {remedy}",
-    readable(input.needed(context, cache)),
-    readable(input.kv_bytes(context, cache)),
-    readable(input.compute_bytes(context, cache)),
-    if input.weights_loaded { String::new() } else { format!(", weights {}", readable(input.weight_bytes)) },
-    readable(input.budget()),
-  );
-  EngineError::new(ErrorCode::OutOfMemory, message)
-}
-
 pub(super) fn describe(input: &FitInput, context: u32, cache: CacheKind, why: &str) -> FitPlan {
   let kv_bytes = input.kv_bytes(context, cache);
   let trimmed = if cache.windows == Windows::Trimmed { ", sliding windows trimmed" } else { "" };
@@ -277,6 +256,7 @@ pub(super) fn describe(input: &FitInput, context: u32, cache: CacheKind, why: &s
     weight_bytes: input.weight_bytes,
     tokenizer_bytes: input.compute.tokenizer_bytes(),
     compute_bytes: input.compute_bytes(context, cache),
+    drafter_bytes: input.drafter_bytes(context, cache.windows),
     reason: format!("{context} tokens: {why}; KV cache {cache}, {}{trimmed}", readable(kv_bytes)),
   }
 }

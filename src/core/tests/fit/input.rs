@@ -30,5 +30,6 @@ pub(crate) fn input() -> FitInput {
     sequences: 1,
     micro_batch: 64,
     outputs: 1,
+    drafter: None,
   }
 }

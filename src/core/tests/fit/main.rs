@@ -12,7 +12,7 @@ use gguf_writer::{Writer, llama};
 use input::{MIB, input};
 use local_inference_core::error::ErrorCode;
 use local_inference_core::fit::{
-  CacheKind, FitInput, KvGeometry, KvType, Windows, assess, compute_bytes, plan,
+  CacheKind, DrafterShape, FitInput, KvGeometry, KvType, Windows, assess, compute_bytes, plan,
 };
 
 fn model(architecture: &str, sizes: &[(&str, u32)]) -> Writer {
@@ -48,6 +48,29 @@ fn a_tight_machine_gets_a_quantised_cache_and_a_longer_context() {
   assert_eq!(exact.kv_k, KvType::F16);
   assert!(coarse.context > exact.context, "{} {}", coarse.context, exact.context);
   assert!(coarse.reason.contains("largest that fits"), "{}", coarse.reason);
+}
+
+#[test]
+fn a_draft_model_takes_its_part_of_the_memory() {
+  let tight = FitInput { training_context: 1 << 20, memory_available: 400 * MIB, ..input() };
+  let alone = plan(&tight).unwrap();
+  let own = DrafterShape { geometry: Some(input().geometry), compute: input().compute };
+  let pair = plan(&FitInput { drafter: Some(own.clone()), ..tight.clone() }).unwrap();
+  // Its cache is f16, that of the model q8_0: 1 KiB for a token beside about half of that.
+  assert!(pair.context * 2 < alone.context, "{} beside {}", pair.context, alone.context);
+  assert!(pair.drafter_bytes > u64::from(pair.context) * 1024);
+  let all = pair.kv_bytes + pair.compute_bytes + pair.drafter_bytes + pair.weight_bytes;
+  assert!(all <= 336 * MIB, "{all}");
+  let sharing = DrafterShape { geometry: None, ..own };
+  let mtp = plan(&FitInput { drafter: Some(sharing), ..tight.clone() }).unwrap();
+  assert!(mtp.context > pair.context && mtp.context <= alone.context);
+  let error = plan(&FitInput {
+    requested_context: Some(1 << 20),
+    drafter: Some(DrafterShape { geometry: Some(input().geometry), compute: input().compute }),
+    ..tight
+  })
+  .unwrap_err();
+  assert!(error.to_string().contains("drafter 1.1 GiB"), "{error}");
 }
 
 #[test]

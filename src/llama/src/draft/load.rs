@@ -4,6 +4,7 @@ use std::path::Path;
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, ErrorCode};
+use local_inference_core::fit::DrafterShape;
 use local_inference_core::gguf::GgufHeader;
 use local_inference_core::options::LoadOptions;
 use local_inference_core::speculate::{Kind, Problem, Unusable, pair};
@@ -22,6 +23,11 @@ pub(crate) struct DraftModel {
 }
 
 impl DraftModel {
+  /// What its context will take beside one of the target.
+  pub(crate) fn shape(&self) -> Option<DrafterShape> {
+    DrafterShape::from_header(self.model.header(), self.kind).ok()
+  }
+
   /// Loads the drafter at `path` after checking that it can serve `target`.
   pub(crate) fn load(target: &Model, path: &Path, options: &LoadOptions) -> Result<Self, Unusable> {
     let header = GgufHeader::read(path).map_err(|error| unusable(&error))?;

@@ -47,7 +47,7 @@ impl Session {
     let (drafter, mut unusable_drafter) = load_drafter(model, options);
     let drafts = drafts(options, drafter.is_some());
     let facts = hardware::facts();
-    let Plan { fit: mut plan, parallel } = plan(model, options, &facts, drafts)?;
+    let Plan { fit: mut plan, parallel } = plan(model, options, &facts, drafts, drafter.as_ref())?;
     if options.trim_windows {
       plan.windows = Windows::Trimmed;
     }
@@ -157,9 +157,13 @@ fn plan(
   options: &ContextOptions,
   facts: &hardware::HardwareFacts,
   drafts: u32,
+  drafter: Option<&DraftModel>,
 ) -> Result<Plan> {
-  let plan_for =
-    |parallel| Ok(Plan { fit: plan_sequences(model, options, facts, parallel, drafts)?, parallel });
+  let shape = drafter.and_then(DraftModel::shape);
+  let plan_for = |parallel| {
+    let input = fit_input(model, options, facts, parallel, drafts)?;
+    Ok(Plan { fit: fit::plan(&FitInput { drafter: shape.clone(), ..input })?, parallel })
+  };
   if let Some(parallel) = options.parallel {
     return plan_for(parallel);
   }
@@ -176,16 +180,16 @@ fn plan(
   Ok(one)
 }
 
-fn plan_sequences(
+fn fit_input(
   model: &Model,
   options: &ContextOptions,
   facts: &hardware::HardwareFacts,
   sequences: u32,
   drafts: u32,
-) -> Result<FitPlan> {
+) -> Result<FitInput> {
   let available = facts.memory_available.saturating_add(crate::backend::device_memory());
   let headroom = options.memory_headroom.unwrap_or_else(|| fit::default_headroom(facts.memory_total));
-  fit::plan(&FitInput {
+  Ok(FitInput {
     requested_context: options.requested_size(),
     kv_k: options.kv_type_k,
     kv_v: options.kv_type_v,
