@@ -56,7 +56,10 @@ export interface Sampling {
   presencePenalty?: number;
   /** Tokens that the penalties look back on. */
   penaltyWindow?: number;
-  /** Same seed and same request, same text. Default: random, reported in the usage. */
+  /**
+   * Same seed and same request, same text. Default: random, reported in the usage; with a drafter, tokens are then drafted
+   * by drawing, and the reported seed need not give the text again.
+   */
   seed?: number;
   dryMultiplier?: number;
   dryBase?: number;

@@ -82,6 +82,30 @@ fn assert_the_targets_distribution(drafter: &str, drawn: bool) -> Count {
   total
 }
 
+/// Four successors are about as likely as each other, for the target and for the drafter: drawn alike, most drafts are
+/// kept, while the one that the drafter finds likeliest is the one that is sampled in a quarter of the cases.
+#[test]
+fn drawn_drafts_are_kept_more_often_than_likely_ones_are_matched() {
+  let model = load("history.gguf");
+  let accepted = |drawn: bool| {
+    let mut options = GenerateOptions { ignore_eos: true, ..GenerateOptions::default() };
+    let temperature = options.sampling.temperature;
+    let mut context = open(&model, 4, Some(("drafter-history.gguf", 1)));
+    let mut texts: Vec<_> = (0..4_u32)
+      .map(|seed| {
+        options.sampling.seed = Some(seed);
+        let text = Text::sampled(&model, &context, seed.cast_signed(), "hello w003", 200, &options);
+        Text { draw: drawn.then_some(Draw { temperature, seed }), ..text }
+      })
+      .collect();
+    start(&mut context, &mut texts);
+    let count = go_on(&mut context, &mut texts, 1);
+    count.accepted * 100 / count.drafted
+  };
+  let (matched, kept) = (accepted(false), accepted(true));
+  assert!(matched < 35 && kept > 60, "{matched} % and {kept} %");
+}
+
 #[test]
 fn tokens_compared_with_drafts_have_the_targets_distribution() {
   assert_the_targets_distribution("drafter-100.gguf", false);
