@@ -58,6 +58,7 @@ describe("the table of development models", () => {
       "tinycoder",
       "synthetic-mtp",
       "synthetic-recurrent",
+      "synthetic-heads",
       "chat-templates",
     ]);
     expect(ids(selectModels(table, { ids: ["gemma3-270m"] }))).toEqual(["gemma3-270m"]);

@@ -1,4 +1,4 @@
-"""usage: generate.py small|large|large-f16|recurrent FOLDER
+"""usage: generate.py small|large|large-f16|recurrent|heads FOLDER
 
 Writes the synthetic models (README.md) into FOLDER: the same bytes on every machine.
 """
@@ -6,6 +6,7 @@ Writes the synthetic models (README.md) into FOLDER: the same bytes on every mac
 import sys
 from pathlib import Path
 
+from heads import own_heads
 from models import LARGE, LARGE_F16, SMALL, agrees, drafter, target
 from recurrent import jamba, mamba
 from vocabulary import Vocabulary
@@ -50,7 +51,17 @@ def recurrent(folder):
     jamba(folder / "jamba.gguf", vocabulary, seed=6)
 
 
-SETS = {"small": small, "large": large, "large-f16": large_f16, "recurrent": recurrent}
+def heads(folder):
+    vocabulary = Vocabulary(112, 16)
+    for percent in (100, 80):
+        own_heads(folder / f"heads-{percent}.gguf", vocabulary, 7, agreement(percent))
+    own_heads(folder / "heads-carry.gguf", vocabulary, 7, agreement(100), carry=True)
+    own_heads(folder / "heads-history.gguf", vocabulary, 8, agreement(100), gain=0.3)
+    own_heads(folder / "heads-two.gguf", vocabulary, 7, agreement(80), heads=2)
+    own_heads(folder / "heads-missing.gguf", vocabulary, 7, agreement(100), tensors=False)
+
+
+SETS = {"small": small, "large": large, "large-f16": large_f16, "recurrent": recurrent, "heads": heads}
 
 
 def main():

@@ -36,9 +36,9 @@ class Noise:
         self.pooled = pooled
         self.pools = {}
 
-    def matrix(self, kind, columns, rows):
-        """Weights with a standard deviation of about 1 / sqrt(columns), row by row."""
-        spread = math.sqrt(3.0 / columns)
+    def matrix(self, kind, columns, rows, gain=1.0):
+        """Weights with a standard deviation of about `gain` / sqrt(columns), row by row."""
+        spread = gain * math.sqrt(3.0 / columns)
         if kind != Q8_0 and not self.pooled:
             for _ in range(rows):
                 yield packed(kind, [self.random.uniform(-spread, spread) for _ in range(columns)])
