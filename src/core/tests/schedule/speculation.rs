@@ -2,7 +2,7 @@
 
 use local_inference_core::decoder::Token;
 use local_inference_core::generate::FinishReason;
-use local_inference_core::options::{GenerateOptions, SamplingOptions, Speculative};
+use local_inference_core::options::{GenerateOptions, Mirostat, SamplingOptions, Speculative};
 use local_inference_core::speculate::Limits;
 use local_inference_core::text::{ReasoningTags, TextOptions};
 
@@ -73,6 +73,29 @@ fn the_numbers_say_what_was_drafted() {
   // The first token comes with the prefill.
   assert_eq!(1 + steps as usize + usage.accepted_tokens, usage.completion_tokens);
   assert!(usage.plain_rate > 0.0 && usage.speed_up() > 0.0, "{usage:?}");
+}
+
+/// A seed of the caller's gives the text that it gives without a drafter, so nothing is drawn then.
+#[test]
+fn drafts_are_drawn_where_nothing_depends_on_the_seed() {
+  let run = |sampling: SamplingOptions| {
+    let mut bench = Bench::new(drafting(3, 4));
+    bench.run(&prompt(1, 8), GenerateOptions { sampling, ignore_eos: true, ..limit(40) });
+    bench.fake.with(|state| (state.drawn.clone(), state.verified.clone()))
+  };
+  let warm = SamplingOptions { temperature: 0.8, ..SamplingOptions::default() };
+  let (drawn, verified) = run(warm.clone());
+  assert!(!drawn.is_empty() && drawn.iter().all(|&drawn| drawn));
+  assert!(verified.iter().any(|drafted| drafted.place > 0), "{verified:?}");
+  let mirostat = Mirostat { mode: 2, ..warm.mirostat };
+  for other in [
+    SamplingOptions { seed: Some(3), ..warm.clone() },
+    SamplingOptions { temperature: 0.0, ..warm.clone() },
+    SamplingOptions { mirostat, ..warm },
+  ] {
+    let (drawn, verified) = run(other);
+    assert!(!drawn.is_empty() && drawn.iter().all(|&drawn| !drawn) && verified.is_empty());
+  }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use local_inference_core::decoder::{
-  Among, BatchToken, Decoded, Decoder, DraftRequest, Logprob, Reach, Sampled, SequenceId, Token,
+  Among, BatchToken, Decoded, Decoder, DraftRequest, Drafted, Logprob, Reach, Sampled, SequenceId, Token,
   TokenLogprobs,
 };
 use local_inference_core::error::{EngineError, ErrorCode, Result};
@@ -118,6 +118,17 @@ impl Decoder for Fake {
     let logprobs =
       sampler.logprobs.then(|| TokenLogprobs { chosen: Logprob { token, logprob: -0.5 }, top: Vec::new() });
     Ok(Sampled { token, logprobs })
+  }
+
+  fn verify(
+    &mut self,
+    sampler: &mut FakeSampler,
+    row: usize,
+    ban_end: bool,
+    drafted: Drafted,
+  ) -> Result<Sampled> {
+    self.with(|state| state.verified.push(drafted));
+    self.sample(sampler, row, ban_end)
   }
 
   fn vocabulary_size(&self) -> usize {
@@ -273,7 +284,10 @@ impl Decoder for Fake {
       history.split_off(request.history.len())
     };
     let drafts: Vec<_> = requests.iter().map(draft).collect();
-    self.with(|state| state.drafts.extend(drafts.iter().map(Vec::len)));
+    self.with(|state| {
+      state.drafts.extend(drafts.iter().map(Vec::len));
+      state.drawn.extend(requests.iter().map(|request| request.draw.is_some()));
+    });
     drafts
   }
 }

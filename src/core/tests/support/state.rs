@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use local_inference_core::cancel::CancelToken;
-use local_inference_core::decoder::{BatchToken, SequenceId, Token};
+use local_inference_core::decoder::{BatchToken, Drafted, SequenceId, Token};
 
 use super::fake::index;
 use super::model;
@@ -41,6 +41,10 @@ pub(crate) struct State {
   pub(crate) hooks: Vec<(usize, Box<dyn Fn()>)>,
   /// Lengths of the drafts that were made.
   pub(crate) drafts: Vec<usize>,
+  /// Whether each of them was to be drawn.
+  pub(crate) drawn: Vec<bool>,
+  /// Drawn tokens that came to be verified.
+  pub(crate) verified: Vec<Drafted>,
   /// Histories of the last batch's rows that have logits.
   pub(super) rows: HashMap<usize, Vec<Token>>,
 }
