@@ -12,7 +12,7 @@ import { compareSpeed } from "./lib/structured-speed.mjs";
 const usage = `usage: node bench/structured.mjs [--models A.gguf,B.gguf] [--count 1000] [--tokens 48] [--agent 100] [--speed] [--lanes 4]
 
 --count N   answers for each form, at temperature 1.2; 0 leaves this out
---tokens N  most tokens of such an answer: some reach the limit and are closed
+--tokens N  half of them have at most N / 2 tokens, most of which are cut short and closed, the others 2 N
 --agent N   messages to a real agent with bootstrap, each in a room of its own; 0 leaves this out
 --speed     constrained and free decoding side by side, ours and node-llama-cpp's
 Exits with 0 if every answer has its form and every message is replied to with one TEXT_LARGE call.`;
@@ -50,7 +50,7 @@ async function runCases(library, path, { count, tokens, lanes }) {
   try {
     for (const one of await structuredCases(library)) {
       step(`${basename(path)}: ${count} answers: ${one.name}`);
-      rows.push(await runCase(model, one, { count, maxTokens: tokens, lanes }));
+      rows.push(await runCase(model, one, { count, limits: [Math.ceil(tokens / 2), 2 * tokens], lanes }));
     }
   } finally {
     await model.close();

@@ -29,7 +29,7 @@ async function verifyCases(library, path, count) {
   try {
     for (const one of await structuredCases(library)) {
       step(`${count} answers: ${one.name}`);
-      const result = await runCase(model, one, { count, maxTokens });
+      const result = await runCase(model, one, { count, limits: [maxTokens] });
       const [failure] = result.failures;
       if (failure !== undefined) {
         const { seed, reason, text } = failure;

@@ -162,8 +162,8 @@ async function callProblem(validatorOf) {
   };
 }
 
-/** Generates `count` answers of one case; counts what is wrong and measures. */
-export async function runCase(model, { name, request, problem }, { count, maxTokens, lanes = 4 }) {
+/** Generates `count` answers of one case, with each of the limits in turn; counts what is wrong and measures. */
+export async function runCase(model, { name, request, problem }, { count, limits, lanes = 4 }) {
   const figures = { name, count, failures: [], limits: 0, tokens: 0, forced: 0, refused: 0, ms: 0 };
   const started = performance.now();
   let next = 0;
@@ -173,7 +173,7 @@ export async function runCase(model, { name, request, problem }, { count, maxTok
       next += 1;
       const result = await model.generate({
         ...request,
-        maxTokens,
+        maxTokens: limits[seed % limits.length],
         temperature: 1.2,
         topP: 1,
         topK: 0,
