@@ -36,7 +36,7 @@ describe("answers of a real model", () => {
       const one = (await structuredCases(library)).find(
         (candidate: { name: string }) => candidate.name === name,
       );
-      const { failures, count } = await runCase(model, one as never, { count: 4, maxTokens: 16, lanes: 1 });
+      const { failures, count } = await runCase(model, one as never, { count: 4, limits: [16], lanes: 1 });
       expect(failures).toEqual([]);
       expect(count).toBe(4);
     },
