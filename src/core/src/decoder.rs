@@ -142,7 +142,7 @@ pub trait Decoder {
   /// Seed in use by `sampler`.
   fn seed(&self, sampler: &Self::Sampler) -> u32;
 
-  /// Evaluates `batch`. `interrupt` is polled while it runs.
+  /// Evaluates `batch`, in which the tokens of a sequence follow each other. `interrupt` is polled while it runs.
   fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded>;
 
   /// Chooses the token that follows row `row` of the last batch and tells the sampler of it.

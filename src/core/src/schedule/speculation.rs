@@ -100,7 +100,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     self.decoder.drafter().or_else(|| self.speculation.ngram.then_some(Kind::Ngram))
   }
 
-  /// Adds drafts for the sequences of `rows` to the batch. Not beside a prefill, whose time would hide what they cost.
+  /// Adds drafts for the sequences of `rows` to the batch, each after the token that it follows. Not beside a prefill, whose time would hide what they cost.
   pub(super) fn add_drafts(&mut self, rows: &mut [Row]) {
     if self.speculation.limits.is_none() || !self.batch.iter().all(|token| token.logits) {
       return;
@@ -112,7 +112,11 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     if longest > 0 {
       self.speculation.costs.drafted(longest, started.elapsed().as_secs_f64());
     }
-    for row in rows {
+    // Without prefill each row is a token, and the rows are in their order.
+    let newest = std::mem::take(&mut self.batch);
+    for (row, newest) in rows.iter_mut().zip(newest) {
+      row.index = self.batch.len();
+      self.batch.push(newest);
       row.draft.first = self.batch.len();
       let slot = &self.slots[row.slot];
       let position = slot.cached.len();

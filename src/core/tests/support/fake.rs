@@ -77,11 +77,7 @@ impl Decoder for Fake {
 
   fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded> {
     assert!(!batch.is_empty() && batch.len() <= self.setup.batch, "a batch of {} tokens", batch.len());
-    let call = self.with(|state| {
-      state.rows.clear();
-      state.batches.push(batch.to_vec());
-      state.batches.len() - 1
-    });
+    let call = self.with(|state| state.begin(batch));
     let fails = self.with(|state| state.failing_decodes.contains(&call));
     for (number, micro_batch) in batch.chunks(self.setup.micro_batch).enumerate() {
       self.with(State::poll);

@@ -50,6 +50,16 @@ pub(crate) struct State {
 }
 
 impl State {
+  /// Notes a batch, in which the tokens of a sequence must follow each other. Returns the number of the call, from 0.
+  pub(super) fn begin(&mut self, batch: &[BatchToken]) -> usize {
+    let runs = batch.chunk_by(|a, b| a.sequence == b.sequence).map(|run| run[0].sequence);
+    let distinct: HashSet<_> = runs.clone().collect();
+    assert_eq!(runs.count(), distinct.len(), "a sequence is interrupted by another: {batch:?}");
+    self.rows.clear();
+    self.batches.push(batch.to_vec());
+    self.batches.len() - 1
+  }
+
   pub(super) fn poll(&mut self) {
     self.polls += 1;
     for (at, cancel) in &self.cancels {
