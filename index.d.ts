@@ -192,6 +192,7 @@ export interface ContextOptions {
   queueTimeoutMs?: number
   state?: StateFolder
   drafter?: string
+  mtp?: boolean
   draftMin?: number
   draftMax?: number
   speculativeSamples?: number
@@ -351,6 +352,11 @@ export interface LoadOptions {
   useMlock?: boolean
   checkTensors?: boolean
   ignoreMemoryLimit?: boolean
+  /**
+   * Loads the multi-token-prediction heads in the file, with which a context with `mtp` drafts. Default false: they take
+   * the memory of a layer each.
+   */
+  mtp?: boolean
   memoryHeadroomBytes?: number
 }
 
@@ -464,7 +470,7 @@ export interface SpanInput {
 /** Speculative decoding of a context. */
 export interface SpeculativeInfo {
   kind?: "mtp" | "draft-model" | "ngram"
-  problem?: "not-found" | "invalid" | "same-file" | "vocabulary" | "width" | "layers" | "unsupported" | "out-of-memory" | "failed"
+  problem?: "not-found" | "invalid" | "same-file" | "vocabulary" | "width" | "layers" | "heads" | "unsupported" | "out-of-memory" | "failed"
   message?: string
 }
 

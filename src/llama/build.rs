@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const SOURCES: [&str; 7] =
-  ["parse.cpp", "load.cpp", "text.cpp", "chat.cpp", "sample.cpp", "decode.cpp", "draft.cpp"];
+const SOURCES: [&str; 8] =
+  ["parse.cpp", "load.cpp", "text.cpp", "chat.cpp", "sample.cpp", "decode.cpp", "draft.cpp", "heads.cpp"];
 
 fn main() {
   let root = PathBuf::from(env::var_os("DEP_LLAMA_ROOT").expect("llama-cpp-sys-2 exports its OUT_DIR"));

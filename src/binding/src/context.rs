@@ -39,6 +39,7 @@ pub struct ContextOptions {
   pub queue_timeout_ms: Option<f64>,
   pub state: Option<StateFolder>,
   pub drafter: Option<String>,
+  pub mtp: Option<bool>,
   pub draft_min: Option<f64>,
   pub draft_max: Option<f64>,
   pub speculative_samples: Option<f64>,
@@ -51,7 +52,7 @@ pub struct SpeculativeInfo {
   #[napi(ts_type = "\"mtp\" | \"draft-model\" | \"ngram\"")]
   pub kind: Option<&'static str>,
   #[napi(
-    ts_type = "\"not-found\" | \"invalid\" | \"same-file\" | \"vocabulary\" | \"width\" | \"layers\" | \"unsupported\" | \"out-of-memory\" | \"failed\""
+    ts_type = "\"not-found\" | \"invalid\" | \"same-file\" | \"vocabulary\" | \"width\" | \"layers\" | \"heads\" | \"unsupported\" | \"out-of-memory\" | \"failed\""
   )]
   pub problem: Option<&'static str>,
   pub message: Option<String>,
@@ -108,6 +109,7 @@ impl TryFrom<ContextOptions> for options::ContextOptions {
       memory_headroom: bytes("memoryHeadroomBytes", input.memory_headroom_bytes)?,
       speculation: options::SpeculationOptions {
         drafter: input.drafter.map(PathBuf::from),
+        mtp: input.mtp.unwrap_or(defaults.speculation.mtp),
         draft_min: whole("draftMin", input.draft_min)?.unwrap_or(defaults.speculation.draft_min),
         draft_max: whole("draftMax", input.draft_max)?.unwrap_or(defaults.speculation.draft_max),
         samples: whole("speculativeSamples", input.speculative_samples)?,

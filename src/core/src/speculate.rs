@@ -9,6 +9,7 @@
 mod acceptance;
 mod account;
 mod costs;
+mod heads;
 mod ngram;
 mod pairing;
 mod window;
@@ -16,6 +17,7 @@ mod window;
 pub use acceptance::Acceptance;
 pub use account::Account;
 pub use costs::Costs;
+pub use heads::{Heads, own_heads};
 pub use ngram::NgramDrafter;
 pub use pairing::{Problem, Unusable, pair};
 pub use window::{Beside, Step, Window};
@@ -26,7 +28,7 @@ pub const MAX_WINDOW: usize = 16;
 /// Where drafts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-  /// A multi-token-prediction drafter that reads the target's hidden state and KV cache.
+  /// Multi-token prediction from the target's hidden state: a drafter that shares its KV cache, or heads of its own.
   Mtp,
   /// A smaller model with the same vocabulary.
   DraftModel,

@@ -1,44 +1,18 @@
 // Drafting. What llama.cpp asserts on (ranges, empty results, calls out of order) is checked here or by the caller.
-#include "draft.h"
+#include "drafter.h"
 #include "guard.h"
-
-#include "speculative.h"
 
 #include "../src/llama-ext.h"
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <stdexcept>
-#include <vector>
 
 namespace {
-
-using distributions = std::vector<std::vector<llama_token_data>>;
 
 // An MTP draft always has the length that its state was made for, whatever a call asks for, so there is one for each
 // length up to 4 and some beyond; a draft that comes out longer than asked is cut.
 constexpr int32_t lengths_of_mtp[] = {1, 2, 3, 4, 6, 8, 12, 16};
-
-struct state {
-  int32_t most;
-  common_speculative_ptr speculative;
-};
-
-} // namespace
-
-struct li_drafter {
-  int32_t kind = LI_DRAFT_MTP;
-  uint32_t sequences = 0;
-  int32_t vocabulary = 0;
-  int32_t target_vocabulary = 0;
-  std::vector<state> states;
-  std::vector<llama_tokens> drafts;
-  std::vector<distributions> probabilities;
-  llama_tokens no_prompt;
-};
-
-namespace {
 
 void add_state(li_drafter & drafter, llama_context * target, llama_context * draft, int32_t most) {
   common_params_speculative params;
@@ -63,8 +37,8 @@ void add_state(li_drafter & drafter, llama_context * target, llama_context * dra
 }
 
 // The state with the shortest drafts that are long enough.
-state & fitting(li_drafter & drafter, int32_t most) {
-  for (state & candidate : drafter.states) {
+li::draft_state & fitting(li_drafter & drafter, int32_t most) {
+  for (li::draft_state & candidate : drafter.states) {
     if (candidate.most >= most) {
       return candidate;
     }
@@ -75,6 +49,29 @@ state & fitting(li_drafter & drafter, int32_t most) {
 bool valid(const li_drafter & drafter, const li_draft_request & request) {
   return request.sequence >= 0 && uint32_t(request.sequence) < drafter.sequences && request.last >= 0 &&
          request.last < drafter.vocabulary && request.position >= 0 && request.most > 0;
+}
+
+// Asks `common_speculative` for the drafts.
+void ask(li_drafter & drafter, const li_draft_request * requests, size_t count, int32_t most) {
+  common_speculative * speculative = fitting(drafter, most).speculative.get();
+  for (uint32_t sequence = 0; sequence < drafter.sequences; ++sequence) {
+    // Also after a draft that an exception ended.
+    common_speculative_get_draft_params(speculative, llama_seq_id(sequence)).drafting = false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const li_draft_request & request = requests[i];
+    common_speculative_draft_params & params = common_speculative_get_draft_params(speculative, request.sequence);
+    params.drafting = true;
+    params.n_max = request.most;
+    params.pos0 = request.position;
+    params.id_last = request.last;
+    params.prompt = &drafter.no_prompt;
+    params.result = &drafter.drafts[size_t(request.sequence)];
+    params.result_q = request.temperature > 0.0f ? &drafter.probabilities[size_t(request.sequence)] : nullptr;
+    params.temp = request.temperature;
+    params.seed = request.seed;
+  }
+  common_speculative_draft(speculative);
 }
 
 } // namespace
@@ -108,6 +105,10 @@ li_drafter * li_drafter_new(int32_t kind, llama_context * target, llama_context 
     drafter->target_vocabulary = llama_vocab_n_tokens(llama_model_get_vocab(llama_get_model(target)));
     drafter->drafts.resize(sequences);
     drafter->probabilities.resize(sequences);
+    if (kind == LI_DRAFT_HEADS) {
+      drafter->heads = li::open_heads(target, draft, sequences);
+      return drafter.release();
+    }
     if (kind == LI_DRAFT_MTP) {
       if (llama_get_ctx_other(draft) != target) {
         throw std::runtime_error("the drafter does not share the model's KV cache");
@@ -131,7 +132,7 @@ const std::vector<llama_token_data> * li_drafted_from(const li_drafter * drafter
   if (sequence < 0 || uint32_t(sequence) >= drafter->sequences) {
     return nullptr;
   }
-  const distributions & drawn = drafter->probabilities[size_t(sequence)];
+  const li::distributions & drawn = drafter->probabilities[size_t(sequence)];
   return place < drawn.size() ? &drawn[place] : nullptr;
 }
 
@@ -141,8 +142,11 @@ void li_drafter_free(li_drafter * drafter) {
 
 void li_drafter_begin(li_drafter * drafter, llama_seq_id sequence, li_error * error) {
   li::guard<int>(error, LI_FAILED, 0, [&] {
-    for (state & each : drafter->states) {
+    for (li::draft_state & each : drafter->states) {
       common_speculative_begin(each.speculative.get(), sequence, {});
+    }
+    if (drafter->heads && sequence >= 0 && uint32_t(sequence) < drafter->sequences) {
+      common_sampler_reset(drafter->heads->sequences[size_t(sequence)].sampler.get());
     }
     return 0;
   });
@@ -181,7 +185,7 @@ void li_drafter_observe(li_drafter * drafter, const llama_seq_id * sequences, co
       }
       batch.tokens[size_t(rows[i])].seq_id = sequences[i];
     }
-    for (state & each : drafter->states) {
+    for (li::draft_state & each : drafter->states) {
       if (!common_speculative_process(each.speculative.get(), batch)) {
         throw std::runtime_error("the hidden states could not be taken over");
       }
@@ -201,29 +205,15 @@ void li_drafter_draft(li_drafter * drafter, const li_draft_request * requests, s
       }
       most = std::max(most, requests[i].most);
     }
-    common_speculative * speculative = fitting(*drafter, most).speculative.get();
-    for (uint32_t sequence = 0; sequence < drafter->sequences; ++sequence) {
-      // Also after a draft that an exception ended.
-      common_speculative_get_draft_params(speculative, llama_seq_id(sequence)).drafting = false;
-    }
     for (size_t i = 0; i < count; ++i) {
-      const li_draft_request & request = requests[i];
-      common_speculative_draft_params & params = common_speculative_get_draft_params(speculative, request.sequence);
-      llama_tokens & draft = drafter->drafts[size_t(request.sequence)];
-      distributions & probabilities = drafter->probabilities[size_t(request.sequence)];
-      draft.clear();
-      probabilities.clear();
-      params.drafting = true;
-      params.n_max = request.most;
-      params.pos0 = request.position;
-      params.id_last = request.last;
-      params.prompt = &drafter->no_prompt;
-      params.result = &draft;
-      params.result_q = request.temperature > 0.0f ? &probabilities : nullptr;
-      params.temp = request.temperature;
-      params.seed = request.seed;
+      drafter->drafts[size_t(requests[i].sequence)].clear();
+      drafter->probabilities[size_t(requests[i].sequence)].clear();
     }
-    common_speculative_draft(speculative);
+    if (drafter->heads) {
+      li::draft_with_heads(*drafter, requests, count);
+    } else {
+      ask(*drafter, requests, count, most);
+    }
     for (size_t i = 0; i < count; ++i) {
       const llama_tokens & draft = drafter->drafts[size_t(requests[i].sequence)];
       const size_t wanted = std::min({draft.size(), stride, size_t(requests[i].most)});

@@ -7,7 +7,8 @@
 extern "C" {
 #endif
 
-enum li_draft_kind { LI_DRAFT_MTP = 0, LI_DRAFT_MODEL = 1 };
+// A model that shares the target's KV cache, one of its own tokens, and the target's heads with a KV cache of their own.
+enum li_draft_kind { LI_DRAFT_MTP = 0, LI_DRAFT_MODEL = 1, LI_DRAFT_HEADS = 2 };
 
 struct li_drafter;
 
@@ -40,6 +41,13 @@ int32_t li_draft_feed(struct llama_context * draft, llama_seq_id sequence, const
 // `rows[i]`, a row with logits.
 void li_drafter_observe(struct li_drafter * drafter, const llama_seq_id * sequences, const int32_t * rows, size_t count,
                         struct li_error * error);
+
+// Heads: takes over the target's last decode, which was of `batch`; before each token of it the heads' KV cache must have
+// all tokens of its sequence, or none. False when it had no room: what it has of these sequences is then to be removed.
+bool li_drafter_follow(struct li_drafter * drafter, struct llama_batch batch, struct li_error * error);
+
+// Heads: the next draft for `sequence` continues from row `row` of the batch that was followed last. False if it cannot.
+bool li_drafter_continue(struct li_drafter * drafter, llama_seq_id sequence, int32_t row, struct li_error * error);
 
 // Drafts for several sequences in the same decodes. Tokens of request i go to out[i * stride], their number to lengths[i].
 void li_drafter_draft(struct li_drafter * drafter, const struct li_draft_request * requests, size_t count, llama_token * out,

@@ -224,7 +224,12 @@ impl Context {
     self.abort.interrupt.set(None);
     log::expect_complaints(false);
     match outcome {
-      0 => Ok(Decoded::Complete),
+      0 => {
+        if let Some(drafter) = &mut self.drafter {
+          drafter.follow(tokens, batch, threads);
+        }
+        Ok(Decoded::Complete)
+      }
       2 => {
         self.forget_unfinished(tokens);
         Ok(Decoded::Interrupted)

@@ -12,6 +12,7 @@ use crate::log;
 use crate::model::Model;
 
 mod ffi;
+mod heads;
 mod held;
 mod load;
 #[cfg(test)]
@@ -34,6 +35,8 @@ pub(crate) struct Drafter {
   window: i32,
   /// MTP: number of tokens before the hidden state that is held.
   observed: Vec<Option<usize>>,
+  /// The drafter is the target's own heads.
+  heads: bool,
   /// Draft model: the tokens in its KV cache.
   held: Vec<Vec<Token>>,
   /// Set after a failure; drafts are empty from then on.
@@ -65,14 +68,20 @@ impl Drafter {
     drafter: DraftModel,
     most: usize,
   ) -> std::result::Result<Self, Unusable> {
-    let DraftModel { model, kind } = drafter;
+    let DraftModel { model, kind, heads } = drafter;
     let sequences = params.n_seq_max;
     // SAFETY: the caller vouches for `target`.
     params.n_ctx = unsafe { sys::llama_n_ctx(target.as_ptr()) };
     params.n_outputs_max = sequences;
     params.abort_callback = None;
     params.abort_callback_data = std::ptr::null_mut();
-    let raw_kind = if kind == Kind::Mtp {
+    let raw_kind = if let Some(heads) = &heads {
+      params.ctx_type = sys::LLAMA_CONTEXT_TYPE_MTP;
+      params.type_k = sys::GGML_TYPE_F16;
+      params.type_v = sys::GGML_TYPE_F16;
+      params.n_outputs_max = sequences.saturating_mul(u32::try_from(heads.count).unwrap_or(1));
+      2
+    } else if kind == Kind::Mtp {
       params.ctx_type = sys::LLAMA_CONTEXT_TYPE_MTP;
       params.ctx_other = target.as_ptr();
       0
@@ -112,6 +121,7 @@ impl Drafter {
       // SAFETY: the model is alive.
       window: unsafe { sys::llama_model_n_swa(model.pointer().as_ptr()) },
       observed: vec![None; sequences as usize],
+      heads: heads.is_some(),
       held: vec![Vec::new(); sequences as usize],
       failed: false,
       _model: model,
@@ -137,6 +147,9 @@ impl Drafter {
       return;
     }
     let (Ok(index), Ok(row)) = (usize::try_from(sequence), i32::try_from(row)) else { return };
+    if self.heads {
+      return self.go_on_from(index, sequence, row, evaluated);
+    }
     let mut error = LiError::new();
     // SAFETY: the state is alive; one sequence and one row are passed.
     unsafe {
@@ -177,7 +190,11 @@ impl Drafter {
     self.note(&error);
     for ((&index, tokens), &length) in ready.iter().zip(tokens.chunks(self.most)).zip(&lengths) {
       drafts[index] = tokens[..usize::try_from(length).unwrap_or(0)].to_vec();
-      self.remember(&requests[index], &drafts[index]);
+      if self.heads {
+        self.meet(requests[index].sequence, requests[index].history.len() - 1);
+      } else {
+        self.remember(&requests[index], &drafts[index]);
+      }
     }
     drafts
   }
@@ -224,6 +241,7 @@ impl Drafter {
       return false;
     }
     match self.kind {
+      Kind::Mtp if self.heads => self.observed[index] == Some(before) && self.meet(request.sequence, before),
       Kind::Mtp => self.observed[index] == Some(before),
       _ => self.catch_up(index, request.sequence, &request.history[..before]),
     }

@@ -13,6 +13,7 @@ use local_inference_core::embed::Specials;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::gguf::{GgufHeader, ModelKind};
 use local_inference_core::options::LoadOptions;
+use local_inference_core::speculate::own_heads;
 use local_inference_core::{fit, hardware};
 
 use crate::backend::{self, c_path};
@@ -30,6 +31,8 @@ struct Inner {
   pointer: NonNull<sys::llama_model>,
   vocabulary: Vocabulary,
   header: GgufHeader,
+  /// Its multi-token-prediction heads are in memory.
+  heads: bool,
   /// Parsed templates by source; without one it is the model's own.
   templates: Mutex<HashMap<Option<String>, Arc<ChatTemplate>>>,
   /// Made for the first constraint.
@@ -101,6 +104,7 @@ impl Model {
     Ok(Self(Arc::new(Inner {
       pointer,
       vocabulary,
+      heads: params.load_mtp,
       header,
       templates: Mutex::default(),
       grammars: GrammarSlot::new(),
@@ -110,6 +114,11 @@ impl Model {
   /// Facts of the GGUF header.
   pub fn header(&self) -> &GgufHeader {
     &self.0.header
+  }
+
+  /// Whether its multi-token-prediction heads are in memory.
+  pub fn has_heads(&self) -> bool {
+    self.0.heads
   }
 
   /// Tokens in the vocabulary.
@@ -175,6 +184,7 @@ fn model_params(header: &GgufHeader, options: &LoadOptions, progress: &Progress)
     (false, false) => sys::LLAMA_LOAD_MODE_NONE,
   };
   params.check_tensors = options.check_tensors;
+  params.load_mtp = options.mtp && own_heads(header).is_ok();
   params.vocab_only = header.kind == ModelKind::Vocabulary;
   params.progress_callback = Some(on_progress);
   params.progress_callback_user_data = std::ptr::from_ref(progress).cast_mut().cast();

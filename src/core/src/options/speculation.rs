@@ -14,6 +14,9 @@ const DEFAULT_MAX: u32 = 8;
 pub struct SpeculationOptions {
   /// GGUF file of the drafter. Default `None`.
   pub drafter: Option<PathBuf>,
+  /// Drafts with the multi-token-prediction heads in the model's own file, if no drafter is named. Default false: they
+  /// must have been loaded, and every evaluated token passes through them.
+  pub mtp: bool,
   /// Fewest tokens of a draft, 1 to `draft_max`. Default 1. Not drafting at all is always possible.
   pub draft_min: u32,
   /// Most tokens of a draft, 1 to 16. Default 8.
@@ -26,7 +29,7 @@ pub struct SpeculationOptions {
 
 impl Default for SpeculationOptions {
   fn default() -> Self {
-    Self { drafter: None, draft_min: 1, draft_max: DEFAULT_MAX, samples: None, ngram: false }
+    Self { drafter: None, mtp: false, draft_min: 1, draft_max: DEFAULT_MAX, samples: None, ngram: false }
   }
 }
 
@@ -39,7 +42,7 @@ impl SpeculationOptions {
 
   /// Whether anything is to be drafted.
   pub fn wanted(&self) -> bool {
-    self.drafter.is_some() || self.ngram
+    self.drafter.is_some() || self.mtp || self.ngram
   }
 
   pub(super) fn validate(&self) -> Result<()> {

@@ -24,6 +24,8 @@ pub enum Problem {
   Width,
   /// Its attention does not fit the target's KV cache.
   Layers,
+  /// The target has no heads of its own, or was loaded without them.
+  Heads,
   /// No drafter of this architecture is known, or none for this target.
   Unsupported,
   /// There is not enough memory for it.
@@ -33,8 +35,8 @@ pub enum Problem {
 }
 
 impl Problem {
-  /// A stable name: `not-found`, `invalid`, `same-file`, `vocabulary`, `width`, `layers`, `unsupported`,
-  /// `out-of-memory` or `failed`.
+  /// A stable name: `not-found`, `invalid`, `same-file`, `vocabulary`, `width`, `layers`, `heads`,
+  /// `unsupported`, `out-of-memory` or `failed`.
   pub const fn as_str(self) -> &'static str {
     match self {
       Self::NotFound => "not-found",
@@ -43,6 +45,7 @@ impl Problem {
       Self::Vocabulary => "vocabulary",
       Self::Width => "width",
       Self::Layers => "layers",
+      Self::Heads => "heads",
       Self::Unsupported => "unsupported",
       Self::OutOfMemory => "out-of-memory",
       Self::Failed => "failed",
@@ -79,7 +82,10 @@ impl fmt::Display for Unusable {
 /// The first thing that does not match.
 pub fn pair(target: &GgufHeader, drafter: &GgufHeader) -> Result<Kind, Unusable> {
   if same_file(target, drafter) {
-    return Err(Unusable::new(Problem::SameFile, "the drafter is the model itself: it would save nothing"));
+    return Err(Unusable::new(
+      Problem::SameFile,
+      "the drafter is the model itself: it would save nothing, unless it has heads of its own, which `mtp` asks for",
+    ));
   }
   match drafter.architecture.as_str() {
     "gemma4-assistant" => assistant(target, drafter).map(|()| Kind::Mtp),

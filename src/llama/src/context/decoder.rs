@@ -84,11 +84,18 @@ impl Decoder for Context {
   }
 
   fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool {
-    self.cut(sequence, from)
+    let cut = self.cut(sequence, from);
+    if let Some(drafter) = self.drafter.as_mut().filter(|_| cut) {
+      drafter.follow_rewind(sequence, from);
+    }
+    cut
   }
 
   fn clear(&mut self, sequence: SequenceId) {
     self.forget(sequence);
+    if let Some(drafter) = &mut self.drafter {
+      drafter.follow_clear(sequence);
+    }
   }
 
   fn length(&self, sequence: SequenceId) -> usize {
@@ -96,7 +103,11 @@ impl Decoder for Context {
   }
 
   fn copy(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
-    self.share(from, to, length)
+    let copied = self.share(from, to, length);
+    if let Some(drafter) = self.drafter.as_mut().filter(|_| copied) {
+      drafter.follow_copy(from, to, length);
+    }
+    copied
   }
 
   fn reach(&self) -> Reach {
@@ -108,6 +119,9 @@ impl Decoder for Context {
   }
 
   fn restore(&mut self, sequence: SequenceId, state: &[u8]) -> bool {
+    if let Some(drafter) = &mut self.drafter {
+      drafter.follow_clear(sequence);
+    }
     self.load(sequence, state, WHOLE)
   }
 
@@ -116,7 +130,12 @@ impl Decoder for Context {
   }
 
   fn shift(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
-    self.discard(sequence, keep, discard)
+    let moved = self.discard(sequence, keep, discard);
+    if let Some(drafter) = self.drafter.as_mut().filter(|_| moved) {
+      // Its later positions would be those of other tokens.
+      drafter.follow_clear(sequence);
+    }
+    moved
   }
 
   fn drafter(&self) -> Option<Kind> {

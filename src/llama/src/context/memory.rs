@@ -36,6 +36,9 @@ impl Context {
       // SAFETY: the memory belongs to this context, here and below.
       unsafe { sys::llama_memory_clear(memory, false) }
     }
+    if let Some(drafter) = &mut self.drafter {
+      drafter.follow_clear_all();
+    }
   }
 
   pub(super) fn positions(&self, sequence: SequenceId) -> usize {

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use llama_cpp_sys_2::{llama_context, llama_model, llama_seq_id, llama_token};
+use llama_cpp_sys_2::{llama_batch, llama_context, llama_model, llama_seq_id, llama_token};
 
 use crate::ffi::{LiError, LiSampler};
 
@@ -55,6 +55,13 @@ unsafe extern "C" {
     count: usize,
     error: *mut LiError,
   );
+  pub(super) fn li_drafter_follow(drafter: *mut LiDrafter, batch: llama_batch, error: *mut LiError) -> bool;
+  pub(super) fn li_drafter_continue(
+    drafter: *mut LiDrafter,
+    sequence: llama_seq_id,
+    row: i32,
+    error: *mut LiError,
+  ) -> bool;
   pub(super) fn li_drafter_draft(
     drafter: *mut LiDrafter,
     requests: *const LiDraftRequest,

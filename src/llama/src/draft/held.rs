@@ -39,7 +39,7 @@ impl Drafter {
   }
 
   /// Cuts a draft model's sequence to `length` tokens, or to none if it cannot go back that far; then false.
-  fn rewind(&mut self, sequence: SequenceId, length: usize) -> bool {
+  pub(super) fn rewind(&mut self, sequence: SequenceId, length: usize) -> bool {
     let from = i32::try_from(length).unwrap_or(0);
     // SAFETY: the context is alive.
     unsafe {

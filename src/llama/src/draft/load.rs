@@ -7,7 +7,7 @@ use local_inference_core::error::{EngineError, ErrorCode};
 use local_inference_core::fit::DrafterShape;
 use local_inference_core::gguf::GgufHeader;
 use local_inference_core::options::LoadOptions;
-use local_inference_core::speculate::{Kind, Problem, Unusable, pair};
+use local_inference_core::speculate::{Heads, Kind, MAX_WINDOW, Problem, Unusable, own_heads, pair};
 
 use super::ffi::li_vocabulary_difference;
 use crate::ffi::LiError;
@@ -20,12 +20,33 @@ const MARKERS: i32 = 5;
 pub(crate) struct DraftModel {
   pub(super) model: Model,
   pub(super) kind: Kind,
+  /// The target's own heads: then `model` is the target.
+  pub(super) heads: Option<Heads>,
 }
 
 impl DraftModel {
   /// What its context will take beside one of the target.
   pub(crate) fn shape(&self) -> Option<DrafterShape> {
-    DrafterShape::from_header(self.model.header(), self.kind).ok()
+    let shape = DrafterShape::from_header(self.model.header(), self.kind).ok()?;
+    match &self.heads {
+      Some(heads) => Some(DrafterShape { geometry: Some(heads.geometry.clone()), ..shape }),
+      None => Some(shape),
+    }
+  }
+
+  /// Tokens of the longest draft.
+  pub(crate) fn longest(&self) -> usize {
+    self.heads.as_ref().map_or(MAX_WINDOW, Heads::longest_draft)
+  }
+
+  /// The heads that `target` brings along.
+  pub(crate) fn own(target: &Model) -> Result<Self, Unusable> {
+    let heads = own_heads(target.header())?;
+    if !target.has_heads() {
+      let reason = "the model was loaded without its multi-token-prediction heads: load it with `mtp`";
+      return Err(Unusable::new(Problem::Heads, reason));
+    }
+    Ok(Self { model: target.clone(), kind: Kind::Mtp, heads: Some(heads) })
   }
 
   /// Loads the drafter at `path` after checking that it can serve `target`.
@@ -34,7 +55,7 @@ impl DraftModel {
     let kind = pair(target.header(), &header)?;
     let model = Model::load(path, options, &|_| {}, &CancelToken::new()).map_err(|error| unusable(&error))?;
     compare_vocabularies(target, &model, kind)?;
-    Ok(Self { model, kind })
+    Ok(Self { model, kind, heads: None })
   }
 }
 

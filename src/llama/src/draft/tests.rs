@@ -1,6 +1,7 @@
 //! Drafting with a loop of its own, on models whose tokens are known.
 
 mod distribution;
+mod heads;
 mod rules;
 mod steps;
 

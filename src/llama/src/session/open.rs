@@ -12,7 +12,7 @@ use local_inference_core::gguf::ModelKind;
 use local_inference_core::hardware;
 use local_inference_core::options::{ContextOptions, DEFAULT_PARALLEL, FlashAttention, LoadOptions};
 use local_inference_core::schedule::{Scheduler, Settings};
-use local_inference_core::speculate::{Kind, Limits, Unusable};
+use local_inference_core::speculate::{Kind, Limits, MAX_WINDOW, Unusable};
 
 use super::work::run;
 use super::{Session, SessionInfo};
@@ -45,7 +45,7 @@ impl Session {
       ));
     }
     let (drafter, mut unusable_drafter) = load_drafter(model, options);
-    let drafts = drafts(options, drafter.is_some());
+    let drafts = drafts(options, drafter.as_ref());
     let facts = hardware::facts();
     let Plan { fit: mut plan, parallel } = plan(model, options, &facts, drafts, drafter.as_ref())?;
     if options.trim_windows {
@@ -117,11 +117,12 @@ impl Session {
 
 /// Drafted tokens of a sequence that a decode verifies: fewer than a micro-batch, so that a sliding-window cache can
 /// always be taken back by that many.
-fn drafts(options: &ContextOptions, drafter: bool) -> u32 {
-  if !drafter && !options.speculation.ngram {
+fn drafts(options: &ContextOptions, drafter: Option<&DraftModel>) -> u32 {
+  if drafter.is_none() && !options.speculation.ngram {
     return 0;
   }
-  let most = u32::try_from(options.speculation.limits().max).unwrap_or(1);
+  let longest = drafter.map_or(MAX_WINDOW, DraftModel::longest);
+  let most = u32::try_from(options.speculation.limits().max.min(longest)).unwrap_or(1);
   most.min(options.effective_micro_batch().saturating_sub(1))
 }
 
@@ -133,9 +134,13 @@ fn limits(options: &ContextOptions, drafts: u32) -> Limits {
 
 /// A drafter that cannot be used is no error: the session decodes without.
 fn load_drafter(model: &Model, options: &ContextOptions) -> (Option<DraftModel>, Option<Unusable>) {
-  let Some(path) = &options.speculation.drafter else { return (None, None) };
   let load = LoadOptions { memory_headroom: options.memory_headroom, ..LoadOptions::default() };
-  match DraftModel::load(model, path, &load) {
+  let drafter = match &options.speculation.drafter {
+    Some(path) => DraftModel::load(model, path, &load),
+    None if options.speculation.mtp => DraftModel::own(model),
+    None => return (None, None),
+  };
+  match drafter {
     Ok(drafter) => (Some(drafter), None),
     Err(unusable) => (None, Some(unusable)),
   }

@@ -13,6 +13,7 @@ mod damage;
 mod embeddings;
 mod files;
 mod generate;
+mod heads;
 mod levels;
 mod limits;
 mod prefix;

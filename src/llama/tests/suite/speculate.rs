@@ -24,12 +24,12 @@ fn open(model: &Model, drafter: Option<PathBuf>, ngram: bool, parallel: u32) -> 
   Session::open(model, &options).unwrap()
 }
 
-fn window(window: usize) -> Speculative {
+pub(super) fn window(window: usize) -> Speculative {
   Speculative::Within(Limits { min: window, max: window, adaptive: false })
 }
 
 /// What a request may ask for, one thing at a time.
-fn wishes() -> Vec<(&'static str, GenerateOptions)> {
+pub(super) fn wishes() -> Vec<(&'static str, GenerateOptions)> {
   let of = |change: &dyn Fn(&mut GenerateOptions)| {
     let mut options = greedy(60);
     options.ignore_eos = true;

@@ -85,7 +85,7 @@ pub(crate) fn open(model: &Model, size: u32) -> Session {
 }
 
 /// Sends events to the test.
-pub(crate) struct Collector(Sender<Event>);
+pub(crate) struct Collector(pub(crate) Sender<Event>);
 
 impl Sink for Collector {
   fn ready(&self) -> bool {
