@@ -40,6 +40,12 @@ export interface ContextOptions {
   state?: StateFolder;
   /** GGUF file of a drafter (docs/speculative.md). Default: none. */
   drafter?: string;
+  /**
+   * Drafts with the multi-token-prediction heads in the model's own file, if no drafter is named. Default false: the heads
+   * take memory, and every evaluated token passes through them. `LocalModel.load` loads them for its `context`; for other
+   * contexts it has to be asked for them with an `mtp` of its own.
+   */
+  mtp?: boolean;
   /** Fewest tokens of a draft, 1 to `draftMax`. Default 1. */
   draftMin?: number;
   /** Most tokens of a draft, 1 to 16. Default 8. */

@@ -69,7 +69,9 @@ export class LocalModel implements AsyncDisposable {
    * `INVALID_INPUT`, `BACKEND_UNAVAILABLE`; an `AbortError` when the signal fires.
    */
   static async load(path: string, options: LoadModelOptions = {}): Promise<LocalModel> {
-    const { context = {}, signal, onProgress, ...load } = options;
+    const { context = {}, signal, onProgress, ...asked } = options;
+    const heads = context.mtp === true && context.drafter === undefined;
+    const load: LoadOptions = heads ? { mtp: true, ...asked } : asked;
     throwIfAborted(signal);
     const addon = await loadNative();
     throwIfAborted(signal);
