@@ -6,6 +6,7 @@ Writes the synthetic models (README.md) into FOLDER: the same bytes on every mac
 import sys
 from pathlib import Path
 
+from foreign_heads import foreign_heads
 from heads import own_heads
 from models import LARGE, LARGE_F16, SMALL, agrees, drafter, target
 from recurrent import jamba, mamba
@@ -59,6 +60,8 @@ def heads(folder):
     own_heads(folder / "heads-history.gguf", vocabulary, 8, agreement(100), gain=0.3)
     own_heads(folder / "heads-two.gguf", vocabulary, 7, agreement(80), heads=2)
     own_heads(folder / "heads-missing.gguf", vocabulary, 7, agreement(100), tensors=False)
+    for architecture, count in (("cohere2moe", 1), ("glm4moe", 1), ("mimo2", 3), ("step35", 3)):
+        foreign_heads(folder / f"{architecture}.gguf", vocabulary, architecture, 10, count)
 
 
 SETS = {"small": small, "large": large, "large-f16": large_f16, "recurrent": recurrent, "heads": heads}

@@ -92,8 +92,8 @@ void render(own_heads & heads, const llama_batch & batch) {
     head_sequence & sequence = heads.sequences[size_t(id)];
     const float * before = hidden + (size_t(row) - 1) * heads.width;
     if (row == sequence.first) {
-      if (sequence.position + 1 != batch.pos[row]) {
-        // The beginning came from elsewhere: its last hidden state is not known.
+      if (batch.pos[row] == 0 || sequence.position + 1 != batch.pos[row]) {
+        // There is none, or the beginning came from elsewhere and its last hidden state is not known.
         sequence.hidden.assign(heads.width, 0.0f);
       }
       before = sequence.hidden.data();
@@ -179,7 +179,7 @@ void draft_with_heads(li_drafter & drafter, const li_draft_request * requests, s
   std::vector<const li_draft_request *> open;
   for (size_t i = 0; i < count; ++i) {
     head_sequence & sequence = heads.sequences[size_t(requests[i].sequence)];
-    if (sequence.position + 1 == requests[i].position) {
+    if (!sequence.hidden.empty() && sequence.position + 1 == requests[i].position) {
       tune(heads, sequence, requests[i].temperature, requests[i].seed);
       sequence.chain = sequence.hidden;
       open.push_back(&requests[i]);

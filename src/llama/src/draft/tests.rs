@@ -2,6 +2,7 @@
 
 mod distribution;
 mod heads;
+mod heads_memory;
 mod rules;
 mod steps;
 

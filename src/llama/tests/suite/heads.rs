@@ -13,7 +13,7 @@ use local_inference_llama::model::Model;
 use local_inference_llama::session::Session;
 
 use super::speculate::{window, wishes};
-use crate::support::{Collector, collect, greedy, load, model_path, start, submit};
+use crate::support::{Answer, Collector, collect, greedy, load, model_path, start, submit};
 
 fn with_heads(name: &str) -> Model {
   start();
@@ -95,6 +95,19 @@ fn ask(
   (receiver, cancel)
 }
 
+/// How many tokens share a decode depends on the clock, and decodes of several tokens round otherwise: where the two
+/// likeliest ones are that close, the answers may part.
+fn assert_same_but_for_ties(answer: &Answer, expected: &Answer, what: &str) {
+  const ROUNDING: f32 = 0.02;
+  let words = answer.text.split(' ').zip(expected.text.split(' ')).skip(1);
+  let Some(first) = words.into_iter().position(|(a, b)| a != b) else {
+    return assert_eq!(answer.text, expected.text, "{what}");
+  };
+  let place = expected.pieces.iter().flat_map(|piece| &piece.logprobs).nth(first).unwrap();
+  let gap = place.top[0].logprob - place.top[1].logprob;
+  assert!(gap < ROUNDING, "{what}: word {first} differs where the likeliest is {gap} above the next");
+}
+
 /// Requests with common beginnings that do not fit together, so that sequences are copied, cut, emptied and restored from
 /// snapshots all the time; every third is cancelled.
 #[test]
@@ -124,8 +137,9 @@ fn in_a_crowded_context_every_answer_is_that_of_plain_decoding() {
         }
         let answer = collect(events).unwrap();
         if number % 3 != 2 {
-          let expected = collect(&submit(&plain, &model, &prompt(*number), options.clone())).unwrap();
-          assert_eq!(answer.text, expected.text, "{name}: {}", prompt(*number));
+          let options = GenerateOptions { logprobs: Some(2), ..options.clone() };
+          let expected = collect(&submit(&plain, &model, &prompt(*number), options)).unwrap();
+          assert_same_but_for_ties(&answer, &expected, &format!("{name}: {}", prompt(*number)));
         }
       }
     }
