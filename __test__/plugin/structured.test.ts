@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { setNativeForTests } from "../../ts/native.js";
 import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";
+import { parseCalls as parse } from "../helpers/parse-calls.js";
 import { startAgent, type TestAgent } from "../helpers/runtime.js";
 
 // Answers that are wrong although they are complete, as a text handler gives them on.
@@ -27,16 +28,6 @@ afterEach(async () => {
 
 const ask = (runtime: IAgentRuntime, params: object): Promise<unknown> =>
   runtime.useModel(ModelType.TEXT_LARGE as never, { prompt: "Hi", ...params } as never);
-
-/** `text<call>name(arguments)`. */
-function parse(text: string) {
-  const [content = "", ...calls] = text.split("<call>");
-  const read = calls.map((call) => {
-    const [name = "", args = ""] = call.split("(");
-    return { id: "", name, arguments: args.replace(")", "") };
-  });
-  return { content, reasoning: "", calls: read };
-}
 
 /** A model that answers one text after another. */
 const answering = (...texts: string[]): Script => {

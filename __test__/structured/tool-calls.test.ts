@@ -2,22 +2,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import { LocalModel } from "../../ts/engine/model.js";
 import { setNativeForTests } from "../../ts/native.js";
 import { type Script, useFake } from "../helpers/fake-native.js";
+import { parseCalls as parse } from "../helpers/parse-calls.js";
 
 const TOOL = { type: "function", function: { name: "look" } } as const;
 const MESSAGES = [{ role: "user", content: "Hi" }] as const;
 const RENDERED = { grammar: "root ::= call", grammarLazy: true, triggerWords: ["<call>"] };
 
 afterEach(() => setNativeForTests(undefined));
-
-/** `text<call>name(arguments)`, as far as it has come. */
-function parse(text: string) {
-  const [content = "", ...calls] = text.split("<call>");
-  const read = calls.map((call) => {
-    const [name = "", args = ""] = call.split("(");
-    return { id: "", name, arguments: args.replace(")", "") };
-  });
-  return { content, reasoning: "", calls: read };
-}
 
 const pieces = (...texts: string[]) => texts.map((text) => ({ text }));
 

@@ -25,7 +25,7 @@ export function requireSound(schema: unknown): void {
 }
 
 function refuse(reason: string): never {
-  throw invalidInput(`The JSON Schema cannot be enforced: ${reason}.`);
+  throw invalidInput(`The JSON Schema cannot be enforced: ${reason}. Write it without.`);
 }
 
 /** The keywords of a schema and of those within it; names of properties are none. */

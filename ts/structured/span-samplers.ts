@@ -58,5 +58,8 @@ function isStrict(plan: unknown): boolean {
 }
 
 function refused(what: string) {
-  return unavailable("capability_unavailable", `spanSamplerPlan is strict, but is not honoured for ${what}.`);
+  return unavailable(
+    "capability_unavailable",
+    `spanSamplerPlan is strict, but is not honoured for ${what}: leave strict out to go on without.`,
+  );
 }
