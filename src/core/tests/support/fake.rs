@@ -268,16 +268,7 @@ impl Decoder for Fake {
     let draft = |request: &DraftRequest| {
       assert!(request.most > 0, "nothing was asked for");
       assert_eq!(self.length(request.sequence) + 1, request.history.len(), "only the last token is new");
-      let mut history = request.history.to_vec();
-      for _ in 0..request.most {
-        let scripts = &self.state.borrow().scripts;
-        let script = scripts.iter().find(|(prompt, _)| history.starts_with(prompt));
-        let scripted = script.and_then(|(prompt, script)| script.get(history.len() - prompt.len()).copied());
-        let right = scripted.unwrap_or_else(|| model::next(&history, 7, false));
-        let wrong = wrong_every > 0 && history.len().is_multiple_of(wrong_every);
-        history.push(if wrong { (right + 1) % model::VOCABULARY } else { right });
-      }
-      history.split_off(request.history.len())
+      self.state.borrow().drafted(request.history, request.most, wrong_every)
     };
     let drafts: Vec<_> = requests.iter().map(draft).collect();
     self.with(|state| {

@@ -50,6 +50,20 @@ pub(crate) struct State {
 }
 
 impl State {
+  /// What the model would say next, wrong after every `wrong_every`th token.
+  pub(super) fn drafted(&self, history: &[Token], most: usize, wrong_every: usize) -> Vec<Token> {
+    let mut history = history.to_vec();
+    let known = history.len();
+    for _ in 0..most {
+      let script = self.scripts.iter().find(|(prompt, _)| history.starts_with(prompt));
+      let scripted = script.and_then(|(prompt, script)| script.get(history.len() - prompt.len()).copied());
+      let right = scripted.unwrap_or_else(|| model::next(&history, 7, false));
+      let wrong = wrong_every > 0 && history.len().is_multiple_of(wrong_every);
+      history.push(if wrong { (right + 1) % model::VOCABULARY } else { right });
+    }
+    history.split_off(known)
+  }
+
   /// Notes a batch, in which the tokens of a sequence must follow each other. Returns the number of the call, from 0.
   pub(super) fn begin(&mut self, batch: &[BatchToken]) -> usize {
     let runs = batch.chunk_by(|a, b| a.sequence == b.sequence).map(|run| run[0].sequence);

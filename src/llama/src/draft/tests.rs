@@ -236,3 +236,31 @@ fn speculative(
   let [text] = texts;
   (text.history, count)
 }
+
+/// Back to the first prompt, then on with another text: the tokens are those of plain decoding.
+fn second_turn(model: &Model, context: &mut Context, what: &str) -> Count {
+  let mut texts = [Text::new(model, context, 0, "hello w003", 60)];
+  start(context, &mut texts);
+  go_on(context, &mut texts, 3);
+  let second = "hello w003 w009 w010";
+  let mut texts = [Text::new(model, context, 0, second, 60)];
+  assert!(context.rewind(0, model.tokenize("hello w003", true, true).unwrap().len()));
+  start(context, &mut texts);
+  let count = go_on(context, &mut texts, 3);
+  assert_eq!(texts[0].history, plain(model, second, 60), "{what}");
+  count
+}
+
+/// The context is filled to its end, with the tokens of plain decoding.
+fn fill_context(model: &Model, context: &mut Context) {
+  let prompt = model.tokenize("hello w003", true, true).unwrap().len();
+  // The last sampled token has no cell.
+  let tokens = context.context_size() - prompt + 1;
+  let mut texts = [Text::new(model, context, 0, "hello w003", tokens)];
+  start(context, &mut texts);
+  go_on(context, &mut texts, 8);
+  assert_eq!(texts[0].history, plain(model, "hello w003", tokens));
+  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8, draw: None };
+  // Nothing to verify it in, but no failure either.
+  let _ = context.draft(&[request]);
+}

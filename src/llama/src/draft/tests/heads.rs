@@ -102,15 +102,7 @@ fn four_sequences_draft_with_the_heads_together() {
 fn the_end_of_the_context_is_reached_with_heads() {
   let model = with_heads("heads-100.gguf");
   let mut context = drafting(&model, 1, 8);
-  let prompt = model.tokenize("hello w003", true, true).unwrap().len();
-  let tokens = context.context_size() - prompt + 1;
-  let mut texts = [Text::new(&model, &context, 0, "hello w003", tokens)];
-  start(&mut context, &mut texts);
-  go_on(&mut context, &mut texts, 8);
-  assert_eq!(texts[0].history, plain(&model, "hello w003", tokens));
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8, draw: None };
-  // Nothing to verify it in, but no failure either.
-  let _ = context.draft(&[request]);
+  fill_context(&model, &mut context);
 }
 
 #[test]

@@ -8,15 +8,7 @@ fn heads_go_on_after_a_rewind_with_the_kept_prefix() {
   for name in ["heads-carry.gguf", "heads-history.gguf", "heads-two.gguf"] {
     let model = with_heads(name);
     let mut context = drafting(&model, 1, 3);
-    let mut texts = [Text::new(&model, &context, 0, "hello w003", 60)];
-    start(&mut context, &mut texts);
-    go_on(&mut context, &mut texts, 3);
-    let second = "hello w003 w009 w010";
-    let mut texts = [Text::new(&model, &context, 0, second, 60)];
-    assert!(context.rewind(0, model.tokenize("hello w003", true, true).unwrap().len()));
-    start(&mut context, &mut texts);
-    let count = go_on(&mut context, &mut texts, 3);
-    assert_eq!(texts[0].history, plain(&model, second, 60), "{name}");
+    let count = second_turn(&model, &mut context, name);
     assert!(count.accepted > 5, "{name}: {count:?}");
   }
 }

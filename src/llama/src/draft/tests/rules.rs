@@ -29,16 +29,7 @@ fn a_second_turn_continues_on_the_kept_prefix() {
   let model = load("history.gguf");
   for drafter in ["drafter-history.gguf", "target.gguf"] {
     let mut context = open(&model, 1, Some((drafter, 3)));
-    let mut texts = [Text::new(&model, &context, 0, "hello w003", 60)];
-    start(&mut context, &mut texts);
-    go_on(&mut context, &mut texts, 3);
-    // Back to the first prompt, then on with another text.
-    let second = "hello w003 w009 w010";
-    let mut texts = [Text::new(&model, &context, 0, second, 60)];
-    assert!(context.rewind(0, model.tokenize("hello w003", true, true).unwrap().len()));
-    start(&mut context, &mut texts);
-    let count = go_on(&mut context, &mut texts, 3);
-    assert_eq!(texts[0].history, plain(&model, second, 60), "{drafter}");
+    let count = second_turn(&model, &mut context, drafter);
     assert!(count.accepted > 0, "{drafter}: {count:?}");
   }
 }
@@ -60,16 +51,7 @@ fn going_back_further_than_the_sliding_window_remembers_is_refused() {
 fn the_end_of_the_context_is_reached_with_the_same_tokens() {
   let model = load("target.gguf");
   let mut context = open(&model, 1, Some(("drafter-100.gguf", 8)));
-  let prompt = model.tokenize("hello w003", true, true).unwrap().len();
-  // The last sampled token has no cell.
-  let tokens = context.context_size() - prompt + 1;
-  let mut texts = [Text::new(&model, &context, 0, "hello w003", tokens)];
-  start(&mut context, &mut texts);
-  go_on(&mut context, &mut texts, 8);
-  assert_eq!(texts[0].history, plain(&model, "hello w003", tokens));
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8, draw: None };
-  // Nothing to verify it in, but no failure either.
-  let _ = context.draft(&[request]);
+  fill_context(&model, &mut context);
 }
 
 #[test]
