@@ -4,18 +4,12 @@ import { cpus } from "node:os";
 import { dirname, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { requireBuild } from "../scripts/lib/demo-models.mjs";
-import { done, Failure, main, step, warn } from "../scripts/lib/log.mjs";
+import { done, main, step, warn } from "../scripts/lib/log.mjs";
 import { fromRoot } from "../scripts/lib/paths.mjs";
-import {
-  developmentFile,
-  fixedWindow,
-  generate,
-  isBusy,
-  speedUps,
-  syntheticFile,
-} from "../scripts/lib/speculation.mjs";
+import { fixedWindow, generate, isBusy, speedUps } from "../scripts/lib/speculation.mjs";
+import { allPairs, mtpCases } from "./lib/mtp-cases.mjs";
 
-const usage = `usage: node bench/mtp.mjs [--pairs synthetic,synthetic-f16,qwen] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
+const usage = `usage: node bench/mtp.mjs [--pairs ${allPairs}] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
 
 Speed-up over plain decoding of windows 1 to 8 and of the adaptive window: the large synthetic pair (its target as Q8_0 and
 as F16) at 100, 80, 50 and 0 % agreement and with a text that changes, and Qwen2.5-Coder 1.5B with the 0.5B as its drafter on
@@ -23,7 +17,7 @@ code and prose. Plain decoding and all windows take turns in each round; the tab
 minutes on 2 cores. On a busy machine, --cpu measures CPU time with one thread.`;
 
 const options = {
-  pairs: { type: "string", default: "synthetic,synthetic-f16,qwen" },
+  pairs: { type: "string", default: allPairs },
   tokens: { type: "string", default: "160" },
   rounds: { type: "string", default: "3" },
   threads: { type: "string", default: "2" },
@@ -31,41 +25,6 @@ const options = {
   json: { type: "string" },
   help: { type: "boolean", short: "h" },
 };
-
-const code = `<|im_start|>user
-Write a Python class for a binary search tree with insert, delete, contains, in-order iteration and tests.<|im_end|>
-<|im_start|>assistant
-`;
-const prose = `<|im_start|>user
-Tell a story about a lighthouse keeper who finds a letter in a bottle.<|im_end|>
-<|im_start|>assistant
-`;
-
-function cases(pairs) {
-  const syntheticOf = (size, type) =>
-    ["100", "80", "50", "0", "mixed"].map((name) => ({
-      name: `synthetic (${type}), ${name === "mixed" ? "changing text" : `${name} %`}`,
-      target: () => syntheticFile(size, "target.gguf"),
-      drafter: () => syntheticFile("large", `drafter-${name}.gguf`),
-      prompt: "hello w003",
-    }));
-  const qwen = [
-    ["code", code],
-    ["prose", prose],
-  ].map(([name, prompt]) => ({
-    name: `Qwen2.5-Coder 0.5B -> 1.5B, ${name}`,
-    target: () => developmentFile("qwen2.5-coder-1.5b"),
-    drafter: () => developmentFile("qwen2.5-coder-0.5b"),
-    prompt,
-    options: { parseSpecial: true },
-  }));
-  const synthetic = syntheticOf("large", "Q8_0");
-  const known = { synthetic, "synthetic-f16": syntheticOf("large-f16", "F16"), qwen };
-  return pairs.flatMap((name) => {
-    if (known[name]) return known[name];
-    throw new Failure(`there is no pair "${name}" (known: ${Object.keys(known).join(", ")})`);
-  });
-}
 
 const variants = [
   ...[1, 2, 3, 4, 5, 6, 7, 8].map((window) => ({ name: String(window), speculative: fixedWindow(window) })),
@@ -132,8 +91,7 @@ await main(async () => {
   };
   const library = await import(fromRoot("dist/index.js"));
   const results = [];
-  for (const each of cases(values.pairs.split(",").filter(Boolean)))
-    results.push(await measure(library, each, plan));
+  for (const each of mtpCases(values.pairs)) results.push(await measure(library, each, plan));
   printTable(results);
   judge(results);
   console.log(

@@ -4,7 +4,8 @@ import { dirname, join, relative, sep } from "node:path";
 import { Failure } from "./log.mjs";
 import { capture } from "./run.mjs";
 
-function llamaSources() {
+/** The sources of the llama.cpp that is built. */
+export function llamaSources() {
   const metadata = JSON.parse(capture("cargo", ["metadata", "--format-version", "1", "--locked"]));
   const found = metadata.packages.find((entry) => entry.name === "llama-cpp-sys-2");
   if (!found) throw new Failure("Cargo.lock has no llama-cpp-sys-2");

@@ -193,7 +193,9 @@ impl Window {
 
   /// A plain step is done.
   pub fn decoded(&mut self, account: &mut Account) {
-    self.share.tokens(account, 1.0);
+    if self.limits.adaptive {
+      self.share.tokens(account, 1.0);
+    }
   }
 
   /// A probe is done: `right` if the drafted token was the one that followed.
@@ -226,6 +228,10 @@ impl Window {
       return self.decoded(account);
     }
     self.acceptance.add(drafted, accepted);
+    if !self.limits.adaptive {
+      // What a fixed window gains or loses was asked for: it is not for others to spend or to pay back.
+      return;
+    }
     #[allow(clippy::cast_precision_loss, reason = "windows are small")]
     let gained = accepted as f64;
     self.share.pay(account, Self::stake(costs, beside, drafted) - gained);

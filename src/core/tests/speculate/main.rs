@@ -212,6 +212,18 @@ fn what_an_earlier_generation_learned_saves_the_first_loss() {
 }
 
 #[test]
+fn what_fixed_windows_lose_is_not_charged_to_adaptive_ones() {
+  let (machine, mut context) = (machine::zen4(), Context::default());
+  let text = text(0.8, 160, 3);
+  for window in 1..=8 {
+    context.generate(&machine, fixed(window), text.len(), |at, _| text[at]);
+  }
+  let adaptive = context.generate(&machine, limits(1, 8), text.len(), |at, _| text[at]).speed_up();
+  let best = best_fixed(&machine, &text, 8);
+  assert!(best > 1.05 && adaptive > 0.95 * best, "{adaptive:.3} beside {best:.3}");
+}
+
+#[test]
 fn others_in_the_batch_make_a_draft_cheaper_or_dearer() {
   // Up to eight rows a decode costs next to nothing more, then each row costs a whole step.
   let mut costs = Costs::new();
