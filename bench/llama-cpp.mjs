@@ -12,7 +12,7 @@ import { capture, run } from "../scripts/lib/run.mjs";
 import { developmentFile, median, syntheticFile } from "../scripts/lib/speculation.mjs";
 import { allPairs, mtpCases } from "./lib/mtp-cases.mjs";
 
-const usage = `usage: node bench/llama-cpp.mjs [--pairs ${allPairs}] [--tokens N] [--rounds N] [--threads N]
+const usage = `usage: node bench/llama-cpp.mjs [--pairs ${allPairs}] [--only TEXT] [--tokens N] [--rounds N] [--threads N]
        node bench/llama-cpp.mjs --costs [--threads N]
 
 The pairs of bench/mtp.mjs through llama.cpp's own speculation alone, drafts of 1 to 8 tokens: the speed beside plain
@@ -72,8 +72,8 @@ function costs(program, { threads }) {
   ]);
 }
 
-function drafts(program, { pairs, threads, tokens, rounds }) {
-  const rows = mtpCases(pairs).map(({ name, kind, target, drafter, prompt }) => {
+function drafts(program, { pairs, only, threads, tokens, rounds }) {
+  const rows = mtpCases(pairs, only).map(({ name, kind, target, drafter, prompt }) => {
     step(name);
     const results = Array.from({ length: rounds }, () =>
       program("drafts", threads, target(), drafter(), kind, tokens, prompt),
@@ -90,6 +90,7 @@ await main(() => {
   const { values } = parseArgs({
     options: {
       pairs: { type: "string", default: allPairs },
+      only: { type: "string", default: "" },
       tokens: { type: "string", default: "160" },
       rounds: { type: "string", default: "3" },
       threads: { type: "string", default: "2" },

@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { ActiveModels } from "./active-model/active-model.js";
+import type { ChosenDrafter } from "./active-model/load-types.js";
 import type { ResolveOptions } from "./active-model/resolutions.js";
 import { type ResolvedLoad, resolveLoad } from "./active-model/resolve-load.js";
 import { factsOfHeader } from "./catalog/facts.js";
@@ -16,7 +17,7 @@ import type { ModelStore, Removal } from "./download/store.js";
 import { Engine } from "./engine/engine.js";
 import { readModelHeader } from "./engine/model.js";
 import { idleBytes } from "./engine/residents.js";
-import { closedError } from "./errors.js";
+import { closedError, LocalInferenceError } from "./errors.js";
 import { FileMemo, OncePerTurn, stampOf } from "./file-memo.js";
 import { givenDimension, StoredVectors } from "./handlers/stored-vectors.js";
 import { log, setEngineLogLevel } from "./log.js";
@@ -124,14 +125,38 @@ export class Agent {
 
   #versionOf(name: string): Promise<string> {
     return this.#versions.of(name, async () => {
-      const { path, entry, companions } = await this.#locate(name);
-      const stamp = await stampOf([path, ...Object.values(companions)]);
-      return JSON.stringify([path, entry?.id, Object.entries(companions).sort(), stamp]);
+      const [{ path, entry, companions }, drafter] = await Promise.all([
+        this.#locate(name),
+        this.#chosenDrafter(),
+      ]);
+      const files = [
+        path,
+        ...Object.values(companions),
+        ...(drafter?.path === undefined ? [] : [drafter.path]),
+      ];
+      const stamp = await stampOf(files);
+      return JSON.stringify([path, entry?.id, Object.entries(companions).sort(), drafter, stamp]);
     });
   }
 
+  /** What LOCAL_DRAFTER names; a file that is not there is no error, the model answers without it. */
+  async #chosenDrafter(): Promise<ChosenDrafter | undefined> {
+    const { drafter } = this.config;
+    if (drafter === undefined) return undefined;
+    if (drafter === "heads" || drafter === "ngram") return { kind: drafter };
+    try {
+      return { kind: "file", path: (await this.#locate(drafter)).path };
+    } catch (error) {
+      if (error instanceof LocalInferenceError) return { kind: "missing", reason: error.message };
+      throw error;
+    }
+  }
+
   async #resolve(name: string, how: ResolveOptions): Promise<ResolvedLoad> {
-    const { path, entry, companions } = await this.#locate(name);
+    const [{ path, entry, companions }, chosenDrafter] = await Promise.all([
+      this.#locate(name),
+      this.#chosenDrafter(),
+    ]);
     const addon = await loadNative();
     const [header, shape, machine] = await Promise.all([
       this.header(path),
@@ -143,7 +168,7 @@ export class Agent {
       withSharing(
         resolveLoad({
           model: factsOfHeader(header, shape, entry),
-          files: { path, drafter, vision },
+          files: { path, drafter, chosenDrafter, vision },
           machine,
           settings: this.config,
           assess: addon.assessFit,

@@ -1,3 +1,5 @@
+import { describeDrafter } from "./active-model/drafting.js";
+import type { ChosenDrafter } from "./active-model/load-types.js";
 import type { TierRuntime } from "./active-model/runtime-for-tier.js";
 import type { CatalogEntry } from "./catalog/schema.js";
 import type { Machine } from "./machine.js";
@@ -33,6 +35,8 @@ export interface LoadFacts {
   readonly kvTypeV: string;
   /** Path of the drafter, when it is on this machine. */
   readonly drafter?: string | undefined;
+  /** What LOCAL_DRAFTER says. */
+  readonly chosenDrafter?: ChosenDrafter | undefined;
   readonly mtpDisabled: boolean;
   /** Path of the image projector, when it is on this machine. */
   readonly vision?: string | undefined;
@@ -77,17 +81,20 @@ export function machineCapabilities(machine: Machine): Capability[] {
 }
 
 /** Speculative decoding, in the words that the log, the routes and the command line use. */
-export function mtpCapability({ runtime, drafter, mtpDisabled }: LoadFacts): Capability {
+export function mtpCapability({ runtime, drafter, chosenDrafter, mtpDisabled }: LoadFacts): Capability {
   const id = "mtp";
-  if (runtime?.mtp === undefined) return { id, state: "absent", reason: "no drafter is made for this model" };
+  if (runtime?.mtp === undefined && chosenDrafter === undefined) {
+    return { id, state: "absent", reason: "no drafter is made for this model, and LOCAL_DRAFTER names none" };
+  }
   if (mtpDisabled) return { id, state: "inactive", reason: "switched off by ELIZA_MTP_DISABLE" };
-  if (drafter === undefined) {
-    return { id, state: "absent", reason: `the drafter ${runtime.mtp.drafterFile} is not on this machine` };
+  if (runtime?.mtp !== undefined && drafter !== undefined) {
+    return { id, state: "active", reason: `drafts up to ${runtime.mtp.draftMax} at a time with ${drafter}` };
   }
-  if (!BUILD.speculativeDecoding) {
-    return { id, state: "inactive", reason: "not active: this build has no speculative decoding yet" };
+  if (chosenDrafter !== undefined) {
+    const state = chosenDrafter.kind === "missing" ? "absent" : "active";
+    return { id, state, reason: describeDrafter(chosenDrafter) };
   }
-  return { id, state: "active", reason: `drafts up to ${runtime.mtp.draftMax} at a time with ${drafter}` };
+  return { id, state: "absent", reason: `the drafter ${runtime?.mtp?.drafterFile} is not on this machine` };
 }
 
 function flashAttention({ flashAttention: mode }: LoadFacts): Capability {

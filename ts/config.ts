@@ -47,6 +47,8 @@ export interface Config {
   readonly conversationsHours: number;
   readonly conversationsOnBattery: boolean;
   readonly preload: boolean;
+  /** What drafts for a model without a drafter of its own: a model reference, `heads` or `ngram`. */
+  readonly drafter?: string;
   /** Run without drafters. */
   readonly mtpDisabled: boolean;
   /** f16 for the KV cache of tiers when everything fits with it. */
@@ -84,7 +86,7 @@ export function readConfig(source: SettingsSource, environment: NodeJS.ProcessEn
     return undefined;
   };
   const config = assemble(value);
-  for (const name of ["smallModel", "largeModel", "embeddingModel"] as const) {
+  for (const name of ["smallModel", "largeModel", "embeddingModel", "drafter"] as const) {
     const model = config[name];
     if (model !== undefined) collect(problems, () => modelReference(model, config.modelsDir));
   }
@@ -127,6 +129,7 @@ function assemble(value: Reader): Config {
     conversationsHours: value("LOCAL_CONVERSATIONS_HOURS") ?? 168,
     conversationsOnBattery: value("LOCAL_CONVERSATIONS_ON_BATTERY") ?? false,
     preload: value("LOCAL_PRELOAD") ?? false,
+    drafter: value("LOCAL_DRAFTER"),
     mtpDisabled: value("ELIZA_MTP_DISABLE") ?? false,
     preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM") ?? false,
     idleUnloadMs: value("ELIZA_LOCAL_IDLE_UNLOAD_MS") ?? 0,

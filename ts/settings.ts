@@ -176,12 +176,14 @@ export const SETTINGS = {
     "Store conversations also while the machine runs on its battery",
     "false",
   ),
-  ELIZA_MTP_DISABLE: setting(
-    "boolean",
-    flag,
-    "Do not speculate: answer without the drafter of a model that has one",
-    "false",
+  LOCAL_DRAFTER: setting(
+    "string",
+    text,
+    "What drafts tokens for a text model that the catalog has no drafter for: a GGUF with the same vocabulary " +
+      "(named as a model is), heads for the MTP heads in the model's own file, or ngram for repetitions in the text. " +
+      "Unset: nothing does",
   ),
+  ELIZA_MTP_DISABLE: setting("boolean", flag, "Do not speculate: answer without any drafter", "false"),
   ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM: setting(
     "boolean",
     flag,

@@ -41,13 +41,14 @@ const known = {
 /** All pairs, as `--pairs` takes them. */
 export const allPairs = Object.keys(known).join(",");
 
-/** `{ name, kind, target(), drafter(), prompt, options }` of each; `kind` is llama.cpp's name of the way to draft. */
-export function mtpCases(pairs) {
+/** Those whose name has `only` in it, as `{ name, kind, target(), drafter(), prompt, options }`; `kind` is llama.cpp's name of the way to draft. */
+export function mtpCases(pairs, only = "") {
   return pairs
     .split(",")
     .filter(Boolean)
     .flatMap((name) => {
       if (known[name]) return known[name];
       throw new Failure(`there is no pair "${name}" (known: ${allPairs})`);
-    });
+    })
+    .filter(({ name }) => name.includes(only));
 }

@@ -68,10 +68,14 @@ export function median(values) {
   return sorted[sorted.length >> 1];
 }
 
+/** Runs after which plain decoding is measured again. */
+const betweenPlain = 3;
+
 /**
- * Speed-ups of `variants` over plain decoding, each the median over rounds in which plain decoding and every variant
- * take turns, so that a busy machine slows all of them; with `byCpu` of CPU time, which needs a single thread. A variant
- * is `{ name, speculative }`.
+ * Speed-ups of `variants` over plain decoding, each the median over `rounds`. A busy machine changes its pace within
+ * seconds, so plain decoding is measured again after every third variant, and a variant is compared with the mean of the
+ * plain runs before and after it. With `byCpu` of CPU time, which needs a single thread. A variant is
+ * `{ name, speculative }`.
  */
 export async function speedUps(
   context,
@@ -79,17 +83,26 @@ export async function speedUps(
   variants,
   onResult = () => {},
 ) {
-  const rates = new Map([["plain", []], ...variants.map(({ name }) => [name, []])]);
+  const ratios = new Map(variants.map(({ name }) => [name, []]));
+  const plain = [];
+  const rateOf = async (name, speculative) => {
+    const result = await generate(context, prompt, tokens, speculative, options);
+    onResult(name, result);
+    return byCpu ? result.cpuRate : result.rate;
+  };
+  plain.push(await rateOf("plain", "off"));
   for (let round = 0; round < rounds; round += 1) {
-    for (const { name, speculative } of [{ name: "plain", speculative: "off" }, ...variants]) {
-      const result = await generate(context, prompt, tokens, speculative, options);
-      rates.get(name).push(byCpu ? result.cpuRate : result.rate);
-      onResult(name, result);
+    for (let first = 0; first < variants.length; first += betweenPlain) {
+      const rates = [];
+      for (const { name, speculative } of variants.slice(first, first + betweenPlain))
+        rates.push([name, await rateOf(name, speculative)]);
+      const before = plain.at(-1);
+      plain.push(await rateOf("plain", "off"));
+      for (const [name, rate] of rates) ratios.get(name).push((2 * rate) / (before + plain.at(-1)));
     }
   }
-  const ratio = (name) => median(rates.get(name).map((rate, round) => rate / rates.get("plain")[round]));
   return {
-    plain: median(rates.get("plain")),
-    ratios: Object.fromEntries(variants.map(({ name }) => [name, ratio(name)])),
+    plain: median(plain),
+    ratios: Object.fromEntries([...ratios].map(([name, values]) => [name, median(values)])),
   };
 }

@@ -3,6 +3,7 @@ import { closedError, fromNative, LocalInferenceError, unavailable } from "../er
 import { log } from "../log.js";
 import { purposeOf, slotsFor } from "./choose-slots.js";
 import { ModelDoesNotFitError } from "./does-not-fit.js";
+import { drafterFile } from "./drafting.js";
 import { Exchange } from "./exchange.js";
 import { parseOverrides } from "./overrides.js";
 import { Resolutions, type ResolutionsOptions } from "./resolutions.js";
@@ -274,7 +275,7 @@ function take(place: Slot, load: ResolvedLoad): ResolvedLoad {
 }
 
 function filesOf({ spec, fields }: ResolvedLoad): string[] {
-  const drafter = fields.mtp?.value.drafterFile;
+  const drafter = drafterFile(fields);
   return drafter === undefined ? [spec.path] : [spec.path, drafter];
 }
 

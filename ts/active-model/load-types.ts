@@ -34,10 +34,21 @@ export interface ModelFiles {
   /** Real path of the GGUF. */
   readonly path: string;
   readonly drafter?: string | undefined;
+  /** For a model without a drafter of its own. */
+  readonly chosenDrafter?: ChosenDrafter | undefined;
   readonly vision?: string | undefined;
 }
 
-/** Speculative decoding as the engine is to run it. */
+/** What LOCAL_DRAFTER names: a file, the heads in the model's own file, repetitions, or a file that cannot be used. */
+export type ChosenDrafter =
+  | ({ readonly path?: undefined } & (
+      | { readonly kind: "heads" }
+      | { readonly kind: "ngram" }
+      | { readonly kind: "missing"; readonly reason: string }
+    ))
+  | { readonly kind: "file"; readonly path: string };
+
+/** Speculative decoding with a tier's drafter, as the engine is to run it. */
 export interface MtpLoad {
   readonly specType: "draft-mtp";
   readonly drafterFile: string;
@@ -66,6 +77,8 @@ export interface LoadFields {
   readonly ctxCheckpoints?: Field<number>;
   readonly ctxCheckpointInterval?: Field<number>;
   readonly mtp?: Field<MtpLoad>;
+  /** What drafts where no drafter is made for the model. */
+  readonly drafter?: Field<ChosenDrafter>;
   readonly vision?: Field<string>;
 }
 

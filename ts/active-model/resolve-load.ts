@@ -4,13 +4,12 @@ import type { ModelFacts } from "../catalog/facts.js";
 import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
 import { LocalInferenceError } from "../errors.js";
 import { present } from "../present.js";
+import { draftFields, draftOptions, draftWarnings } from "./drafting.js";
 import type {
   Field,
   FieldOrigin,
   LoadFields,
   LoadSettings,
-  ModelFiles,
-  MtpLoad,
   Purpose,
   ResolvedLoad,
   ResolveInput,
@@ -43,7 +42,6 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     kvTypeV: kind(kv.kvTypeV.value),
     flashAttention: flash.value,
   });
-  const mtp = runtime && mtpField(runtime, files, settings);
   const fields: LoadFields = present({
     path: { value: files.path, from: "setting" },
     contextSize,
@@ -59,14 +57,11 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     headroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
     ctxCheckpoints: runtime && { value: runtime.optimizations.ctxCheckpoints, from: "catalog" },
     ctxCheckpointInterval: runtime && { value: runtime.optimizations.ctxCheckpointInterval, from: "catalog" },
-    mtp,
+    // None of it has a meaning for vectors.
+    ...(purpose === "embedding" ? {} : draftFields(runtime, files, settings)),
     vision: files.vision === undefined ? undefined : { value: files.vision, from: "catalog" },
   } satisfies { [K in keyof LoadFields]: LoadFields[K] | undefined });
-  if (runtime?.mtp !== undefined && files.drafter === undefined && !settings.mtpDisabled) {
-    warnings.push(
-      `The drafter ${runtime.mtp.drafterFile} is missing: ${model.id} runs without it, more slowly.`,
-    );
-  }
+  if (purpose === "text") warnings.push(...draftWarnings(model.id, runtime, files, settings));
   if (fit.verdict !== "fits") warnings.push(`Memory is tight: ${fit.reason}.`);
   const loadFacts = {
     entry: tier ?? model.entry,
@@ -75,6 +70,7 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     kvTypeK: fit.numbers.kvTypeK,
     kvTypeV: fit.numbers.kvTypeV,
     drafter: files.drafter,
+    chosenDrafter: files.chosenDrafter,
     mtpDisabled: settings.mtpDisabled,
     vision: files.vision,
   };
@@ -163,24 +159,6 @@ function tierKv(input: ResolveInput, context: number | "auto"): Field<string> {
   return { value: "q8_0", from: "catalog" };
 }
 
-function mtpField(
-  runtime: TierRuntime,
-  files: ModelFiles,
-  settings: LoadSettings,
-): Field<MtpLoad> | undefined {
-  if (runtime.mtp === undefined || files.drafter === undefined || settings.mtpDisabled) return undefined;
-  const { specType, draftMin, draftMax, gpuLayers } = runtime.mtp;
-  const value = {
-    specType,
-    drafterFile: files.drafter,
-    draftMin,
-    draftMax,
-    speculativeSamples: draftMax,
-    gpuLayers,
-  };
-  return { value, from: "catalog" };
-}
-
 function gpuField(settings: LoadSettings, overrides: LoadOverrides): LoadFields["gpuLayers"] {
   if (overrides.useGpu === false) return { value: 0, from: "override" };
   return first(overrides.gpuLayers, settings.gpuLayers, undefined, "auto" as const);
@@ -220,6 +198,7 @@ function specOf(purpose: Purpose, fields: LoadFields): TextSpec | EmbeddingSpec 
   const path = fields.path.value;
   if (purpose === "embedding") return { path, load, embedder: present({ threads }) };
   const { value: flashAttention } = fields.flashAttention;
+  const drafts = draftOptions(fields);
   const context = present({
     contextSize: wanted(fields.contextSize.value),
     kvTypeK: kind(fields.kvTypeK.value),
@@ -228,15 +207,9 @@ function specOf(purpose: Purpose, fields: LoadFields): TextSpec | EmbeddingSpec 
     parallel: wanted(fields.parallel.value),
     memoryHeadroomBytes,
     flashAttention: flashAttention === "auto" ? undefined : flashAttention,
-    ...drafting(fields.mtp?.value),
+    ...drafts.context,
   });
-  return { path, load, context };
-}
-
-function drafting(mtp: MtpLoad | undefined) {
-  if (mtp === undefined) return {};
-  const { drafterFile: drafter, draftMin, draftMax, speculativeSamples } = mtp;
-  return { drafter, draftMin, draftMax, speculativeSamples };
+  return { path, load: { ...load, ...drafts.load }, context };
 }
 
 function wanted(value: number | "auto"): number | undefined {

@@ -230,6 +230,12 @@ pub trait Decoder {
     let _ = (sequence, row, evaluated);
   }
 
+  /// Tokens before the last one of `history` that the drafter of `sequence` has not read: a draft begins with these.
+  fn unread(&self, sequence: SequenceId, history: &[Token]) -> usize {
+    let _ = (sequence, history);
+    0
+  }
+
   /// Proposes tokens that may follow each history, at most as many as asked for. None is always a right answer: a draft
   /// that cannot be made is no failure.
   fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {

@@ -52,6 +52,8 @@ pub(super) struct Draft {
   probe: bool,
   /// Drawn at the request's temperature.
   drawn: bool,
+  /// Tokens that the drafter had to read for it.
+  unread: usize,
 }
 
 impl Draft {
@@ -109,8 +111,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let started = Instant::now();
     self.make_drafts(rows);
     let longest = rows.iter().map(|row| row.draft.tokens.len()).max().unwrap_or(0);
-    if longest > 0 {
-      self.speculation.costs.drafted(longest, started.elapsed().as_secs_f64());
+    let unread = rows.iter().map(|row| row.draft.unread).sum();
+    if longest > 0 || unread > 0 {
+      self.speculation.costs.drafted(longest, unread, started.elapsed().as_secs_f64());
     }
     // Without prefill each row is a token, and the rows are in their order.
     let newest = std::mem::take(&mut self.batch);
@@ -128,7 +131,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   }
 
   /// Chooses the windows, which share the room of the batch and of the KV cache.
-  fn decide(&mut self, rows: &[Row]) {
+  fn decide(&mut self, rows: &mut [Row]) {
     let pending: usize = self.slots.iter().filter(|slot| slot.resident()).map(super::Slot::tail).sum();
     let used = distinct(self.slots.iter().map(|slot| &slot.cells)) + pending;
     let cells = self.decoder.context_size().saturating_sub(used);
@@ -138,13 +141,21 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     #[allow(clippy::cast_precision_loss, reason = "row counts are small")]
     let mut tokens = rows.len() as f64;
     for row in rows {
-      let Some(running) = &mut self.slots[row.slot].running else { continue };
+      let slot = &mut self.slots[row.slot];
+      let Some(running) = &mut slot.running else { continue };
       let left = running.generation.remaining(&self.decoder).saturating_sub(1);
       let answers = running.generation.answers();
       let Some(own) = running.speculating.as_mut().filter(|_| answers) else { continue };
       own.beside = Beside { rows: in_batch - 1, tokens: tokens - 1.0 };
       let Speculation { costs, account, .. } = &mut self.speculation;
-      own.step = own.window.choose(costs, account, own.beside, room.min(left));
+      let unread = match own.ngram {
+        Some(_) => 0,
+        None => self.decoder.unread(slot.sequence, &running.generation.history),
+      };
+      own.step = own.window.choose(costs, account, own.beside, room.min(left), unread);
+      if own.step != Step::Plain {
+        row.draft.unread = unread;
+      }
       if let Step::Draft(window) = own.step {
         room -= window;
         in_batch += window;
@@ -215,7 +226,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       let Speculation { costs, account, known, .. } = speculation;
       match own.step {
         Step::Probe if !row.draft.tokens.is_empty() => {
-          own.window.probed(costs, account, row.draft.tokens.first() == history.get(base));
+          own.window.probed(costs, account, own.beside, row.draft.tokens.first() == history.get(base));
         }
         Step::Plain | Step::Probe => own.window.decoded(account),
         Step::Draft(_) => {

@@ -10,6 +10,8 @@ const BEST_SLOPE: f64 = 0.04;
 const HICCUP: f64 = 1.5;
 /// Samples that a median is taken of.
 const SAMPLES: usize = 9;
+/// Tokens that a drafter has not read although it drafted in the step before: its own last one was never evaluated.
+const USUALLY_UNREAD: usize = 2;
 /// Samples of which one that is wrong does not move the median.
 const SETTLED: usize = 3;
 
@@ -23,10 +25,19 @@ pub struct Costs {
   rows: Vec<Recent>,
   /// Cost of one drafted token.
   draft: Recent,
+  /// Cost of a token that a drafter reads because it was decoded without it.
+  reading: Recent,
   /// Seconds of a plain step at the machine's current pace.
   plain: Recent,
   last: Option<(usize, f64)>,
-  drafted: Option<(usize, f64)>,
+  drafted: Option<Drafted>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Drafted {
+  tokens: usize,
+  unread: usize,
+  seconds: f64,
 }
 
 impl Default for Costs {
@@ -34,6 +45,7 @@ impl Default for Costs {
     Self {
       rows: vec![Recent::default(); MOST_ROWS + 1],
       draft: Recent::default(),
+      reading: Recent::default(),
       plain: Recent::default(),
       last: None,
       drafted: None,
@@ -47,9 +59,10 @@ impl Costs {
     Self::default()
   }
 
-  /// A draft of up to `tokens` tokens took `seconds`; the decode that is reported next verifies it.
-  pub fn drafted(&mut self, tokens: usize, seconds: f64) {
-    self.drafted = Some((tokens.max(1), seconds));
+  /// A draft of up to `tokens` tokens took `seconds`, in which the drafter first read `unread` ones; the decode that is
+  /// reported next verifies it.
+  pub fn drafted(&mut self, tokens: usize, unread: usize, seconds: f64) {
+    self.drafted = Some(Drafted { tokens: tokens.max(1), unread, seconds });
   }
 
   /// A decode of `rows` tokens that each have logits took `seconds`.
@@ -69,11 +82,20 @@ impl Costs {
     }
     let plain = seconds / self.ratio(rows);
     self.plain.push(plain);
-    if let Some((tokens, time)) = self.drafted.take() {
-      #[allow(clippy::cast_precision_loss, reason = "windows are small")]
-      self.draft.push(time / tokens as f64 / plain);
+    if let Some(drafted) = self.drafted.take() {
+      self.learn(drafted, plain);
     }
     self.last = Some((rows, seconds));
+  }
+
+  #[allow(clippy::cast_precision_loss, reason = "counts of tokens are small")]
+  fn learn(&mut self, Drafted { tokens, unread, seconds }: Drafted, plain: f64) {
+    let cost = seconds / plain;
+    if unread <= USUALLY_UNREAD {
+      self.draft.push(cost / tokens as f64);
+    } else {
+      self.reading.push((cost - self.draft(tokens)).max(0.0) / unread as f64);
+    }
   }
 
   fn compared(&mut self, rows: usize, ratio: f64) {
@@ -124,17 +146,26 @@ impl Costs {
     self.value(rows).unwrap_or_else(|| self.guess(rows))
   }
 
-  /// The same for a size that was never tried: what it might cost at best.
+  /// The same, but for a size that was never tried what it might cost at best.
   #[allow(clippy::cast_precision_loss, reason = "row counts are small")]
-  pub fn hoped_ratio(&self, rows: usize) -> f64 {
-    let below = self.below(rows);
-    below.1 + BEST_SLOPE * (rows - below.0) as f64
+  pub fn hopeful_ratio(&self, rows: usize) -> f64 {
+    self.value(rows).unwrap_or_else(|| {
+      let below = self.below(rows);
+      below.1 + BEST_SLOPE * (rows - below.0) as f64
+    })
   }
 
   /// Cost of `tokens` drafted tokens.
   #[allow(clippy::cast_precision_loss, reason = "windows are small")]
   pub fn draft(&self, tokens: usize) -> f64 {
     self.draft.median().unwrap_or(0.0) * tokens as f64
+  }
+
+  /// Cost of `tokens` tokens that the drafter has to read before it can draft; those of every step are in its drafts.
+  #[allow(clippy::cast_precision_loss, reason = "counts of tokens are small")]
+  pub fn reading(&self, tokens: usize) -> f64 {
+    let more = tokens.saturating_sub(USUALLY_UNREAD);
+    self.reading.median().unwrap_or(0.0) * more as f64
   }
 
   fn value(&self, rows: usize) -> Option<f64> {
@@ -203,7 +234,7 @@ mod tests {
     for pace in [1.0, 5.0, 0.3] {
       costs.interrupted();
       costs.decoded(1, pace);
-      costs.drafted(3, 0.3 * pace);
+      costs.drafted(3, 1, 0.3 * pace);
       costs.decoded(4, 1.7 * pace);
       costs.decoded(1, pace);
     }
@@ -219,7 +250,7 @@ mod tests {
     costs.decoded(5, 3.0);
     assert!(close(costs.ratio(3), 2.0));
     assert!(close(costs.ratio(6), 3.5));
-    assert!(close(costs.hoped_ratio(6), 3.04));
+    assert!(close(costs.hopeful_ratio(6), 3.04));
   }
 
   #[test]

@@ -23,6 +23,8 @@ const TRY_EVERY: u32 = 32;
 const RETRY_EVERY: u32 = 256;
 /// Probability of acceptance from which that makes sense.
 const RETRY_RATE: f64 = 0.6;
+/// Plain steps that may always be spent on reading what was decoded without the drafter.
+const LITTLE_READING: f64 = 0.25;
 /// Probability of acceptance that is assumed at first.
 const PRIOR: f64 = 0.6;
 
@@ -67,6 +69,10 @@ pub struct Window {
   /// Steps since the last plain one.
   since_plain: u32,
   since_retry: u32,
+  /// Tokens that the drafter has to read before the next draft.
+  unread: usize,
+  /// It has begun to, and needs more than one step for it.
+  reading: bool,
 }
 
 impl Window {
@@ -81,6 +87,8 @@ impl Window {
       run: 0,
       since_plain: 0,
       since_retry: 0,
+      unread: 0,
+      reading: false,
     }
   }
 
@@ -90,16 +98,24 @@ impl Window {
   }
 
   /// Decides the next step. `room` is the most tokens that a draft may have here: less is left of the context, the
-  /// batch or the tokens to generate.
-  pub fn choose(&mut self, costs: &Costs, account: &mut Account, beside: Beside, room: usize) -> Step {
+  /// batch or the tokens to generate. `unread`: tokens that the drafter would have to read first.
+  pub fn choose(
+    &mut self,
+    costs: &Costs,
+    account: &mut Account,
+    beside: Beside,
+    room: usize,
+    unread: usize,
+  ) -> Step {
     let max = self.limits.max.min(room);
+    self.unread = if self.reading { self.unread.max(unread) } else { unread };
     if !self.limits.adaptive {
       return if max == 0 { Step::Plain } else { Step::Draft(max) };
     }
     if max < self.limits.min {
       return Step::Plain;
     }
-    if !costs.known() {
+    if !costs.known() || account.owes() && !self.reading && self.to_read(costs, beside) > LITTLE_READING {
       return self.plain();
     }
     self.since_retry += 1;
@@ -108,7 +124,7 @@ impl Window {
     match self.retry(costs, beside, max, best, credit).unwrap_or(best) {
       // Drafting would pay, but the account is empty: saving up is quicker without probes.
       0 if self.best(costs, beside, max, f64::INFINITY) > 0 => self.plain(),
-      0 => self.without(costs, account, beside),
+      0 => self.without(costs, account, beside, max),
       window if self.doubtful(costs, beside.rows + 1 + window) => self.plain(),
       window => {
         account.reserve(Self::stake(costs, beside, window));
@@ -129,7 +145,12 @@ impl Window {
       (best + 1..=max).find(|window| *window >= self.limits.min && !costs.measured(beside.rows + 1 + window))
     };
     let window = if best == 0 { Some(self.limits.min) } else { unknown() };
-    window.filter(|&window| Self::stake(costs, beside, window) <= credit)
+    window.filter(|&window| Self::stake(costs, beside, window) + self.to_read(costs, beside) <= credit)
+  }
+
+  /// Cost of what the drafter has to read, in tokens.
+  fn to_read(&self, costs: &Costs, beside: Beside) -> f64 {
+    costs.reading(self.unread) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1)
   }
 
   fn doubtful(&self, costs: &Costs, rows: usize) -> bool {
@@ -153,12 +174,14 @@ impl Window {
       // can be judged by those before it.
       let tried = costs.measured(rows + window);
       untried += u32::from(!tried);
+      // On a mere hope nothing is read that could not be paid at once.
+      let reading = if tried { 0.0 } else { self.to_read(costs, beside) };
       if !tried && (untried > 1 || costs.repeats(rows + window))
-        || Self::stake(costs, beside, window) > credit
+        || Self::stake(costs, beside, window) + reading > credit
       {
         continue;
       }
-      let ratio = if tried { costs.ratio(rows + window) } else { costs.hoped_ratio(rows + window) };
+      let ratio = costs.hopeful_ratio(rows + window);
       let tokens = beside.tokens + expected_tokens(&acceptances[..window]);
       let speed = tokens / (ratio + costs.draft(window));
       if speed > best.1 {
@@ -168,6 +191,17 @@ impl Window {
     best.0
   }
 
+  /// Whether some window would pay if every drafted token were right.
+  #[allow(clippy::cast_precision_loss, reason = "windows are small")]
+  fn could_pay(&self, costs: &Costs, beside: Beside, max: usize) -> bool {
+    let rows = beside.rows + 1;
+    let plain = (beside.tokens + 1.0) / costs.ratio(rows);
+    (self.limits.min..=max).any(|window| {
+      let cost = costs.hopeful_ratio(rows + window) + costs.draft(window);
+      beside.tokens + 1.0 + window as f64 > plain * WORTHWHILE * cost
+    })
+  }
+
   /// Tokens lost against plain decoding when none of `window` drafted tokens is accepted.
   fn stake(costs: &Costs, beside: Beside, window: usize) -> f64 {
     let plain = costs.ratio(beside.rows + 1);
@@ -175,15 +209,21 @@ impl Window {
     more.max(0.0) * (beside.tokens + 1.0) / plain
   }
 
-  fn without(&mut self, costs: &Costs, account: &mut Account, beside: Beside) -> Step {
+  fn without(&mut self, costs: &Costs, account: &mut Account, beside: Beside, max: usize) -> Step {
     self.plain();
     if self.wait > 0 {
       self.wait -= 1;
       return Step::Plain;
     }
+    if !self.could_pay(costs, beside, max) {
+      return Step::Plain;
+    }
     // A probe must leave enough to open a window if it finds the drafter right.
     let price = costs.draft(1) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1);
-    if price + Self::stake(costs, beside, self.limits.min).min(DEAREST_RESERVE) > self.share.credit(account) {
+    let reading = self.to_read(costs, beside);
+    if price + reading + Self::stake(costs, beside, self.limits.min).min(DEAREST_RESERVE)
+      > self.share.credit(account)
+    {
       return Step::Plain;
     }
     self.wait = self.pause;
@@ -199,8 +239,9 @@ impl Window {
   }
 
   /// A probe is done: `right` if the drafted token was the one that followed.
-  pub fn probed(&mut self, costs: &Costs, account: &mut Account, right: bool) {
+  pub fn probed(&mut self, costs: &Costs, account: &mut Account, beside: Beside, right: bool) {
     self.acceptance.add(1, usize::from(right));
+    account.owe(self.to_read(costs, beside));
     self.decoded(account);
     if right && self.run < LONGEST_RUN {
       // Followed up at once, so that a change shows within a few tokens.
@@ -223,6 +264,7 @@ impl Window {
     drafted: usize,
     accepted: usize,
   ) {
+    self.reading = drafted == 0 && self.unread > 0;
     if drafted == 0 {
       self.since_plain = 0;
       return self.decoded(account);
@@ -234,6 +276,7 @@ impl Window {
     }
     #[allow(clippy::cast_precision_loss, reason = "windows are small")]
     let gained = accepted as f64;
+    account.owe(self.to_read(costs, beside));
     self.share.pay(account, Self::stake(costs, beside, drafted) - gained);
     self.share.tokens(account, gained + 1.0);
     self.pause = SHORTEST_PAUSE;

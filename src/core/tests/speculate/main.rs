@@ -4,7 +4,8 @@ mod machine;
 
 use local_inference_core::speculate::{Acceptance, Account, Beside, Costs, Step, Window, expected_tokens};
 use machine::{
-  Context, Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text, zen4, zen4_f16,
+  Context, Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text, zen4,
+  zen4_draft_model, zen4_f16,
 };
 
 const TOKENS: usize = 2_000;
@@ -157,7 +158,13 @@ fn any_text_on_any_machine_costs_less_than_three_percent() {
       // Mostly upwards, with the steps that block sizes make.
       decode.push(decode.last().unwrap() + 1.2 * random.next() - 0.15);
     }
-    let machine = Machine { decode, draft: 0.4 * random.next() * random.next(), hiccup: None, noise: 0.0 };
+    let machine = Machine {
+      decode,
+      draft: 0.4 * random.next() * random.next(),
+      hiccup: None,
+      noise: 0.0,
+      ..Machine::default()
+    };
     let mut rate = random.next();
     let text: Vec<bool> = (0..1_500)
       .map(|_| {
@@ -187,11 +194,12 @@ fn limits_are_kept() {
 #[test]
 fn no_draft_is_longer_than_there_is_room() {
   let mut window = Window::new(fixed(8), None);
-  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3), Step::Draft(3));
-  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 0), Step::Plain);
+  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3, 0), Step::Draft(3));
+  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 0, 0), Step::Plain);
   let mut window = Window::new(limits(4, 8), None);
   assert!(
-    (0..50).all(|_| window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3) == Step::Plain)
+    (0..50)
+      .all(|_| window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3, 0) == Step::Plain)
   );
 }
 
@@ -204,7 +212,7 @@ fn what_an_earlier_generation_learned_saves_the_first_loss() {
   }
   let (mut window, mut account) = (Window::new(limits(1, 4), Some(&Acceptance::new(0.05))), Account::new());
   let drafts = (0..20).filter(|_| {
-    let step = window.choose(&costs, &mut account, Beside::default(), 100);
+    let step = window.choose(&costs, &mut account, Beside::default(), 100, 0);
     window.decoded(&mut account);
     matches!(step, Step::Draft(_))
   });
@@ -213,7 +221,7 @@ fn what_an_earlier_generation_learned_saves_the_first_loss() {
 
 #[test]
 fn what_fixed_windows_lose_is_not_charged_to_adaptive_ones() {
-  let (machine, mut context) = (machine::zen4(), Context::default());
+  let (machine, mut context) = (zen4(), Context::default());
   let text = text(0.8, 160, 3);
   for window in 1..=8 {
     context.generate(&machine, fixed(window), text.len(), |at, _| text[at]);
@@ -221,6 +229,43 @@ fn what_fixed_windows_lose_is_not_charged_to_adaptive_ones() {
   let adaptive = context.generate(&machine, limits(1, 8), text.len(), |at, _| text[at]).speed_up();
   let best = best_fixed(&machine, &text, 8);
   assert!(best > 1.05 && adaptive > 0.95 * best, "{adaptive:.3} beside {best:.3}");
+}
+
+/// Plain steps of answers with `rate`, one after the other in one context, beside those of plain decoding.
+fn answers_with_reading(machine: &Machine, rate: f64) -> f64 {
+  const ANSWERS: u64 = 12;
+  const TOKENS: usize = 160;
+  let mut context = Context::default();
+  let times = (0..ANSWERS).map(|seed| {
+    let text = text(rate, TOKENS, seed);
+    context.generate(machine, limits(1, 8), TOKENS, |at, _| text[at]).time
+  });
+  times.sum::<f64>() / (160.0 * 12.0)
+}
+
+#[test]
+fn what_a_drafter_has_to_read_is_no_loss_beyond_three_percent() {
+  for rate in [1.0, 0.8, 0.5, 0.0] {
+    let time = answers_with_reading(&zen4_draft_model(), rate);
+    assert!(time < 1.03, "{rate}: {time:.3} of the time of plain decoding");
+  }
+}
+
+#[test]
+fn nothing_is_probed_where_no_draft_could_pay() {
+  let (machine, mut context) = (zen4_draft_model(), Context::default());
+  let times: Vec<_> =
+    (0..16).map(|_| context.generate(&machine, limits(1, 8), 160, |_, _| true).time).collect();
+  assert!(times[12..].iter().sum::<f64>() < 4.0 * 160.5, "{times:.1?} plain steps");
+}
+
+#[test]
+fn reading_a_long_prompt_is_worth_it_where_drafts_are_right() {
+  let machine = Machine { reading: 0.03, prompt: 500, ..gpu() };
+  let time = answers_with_reading(&machine, 0.9);
+  // 15 plain steps are read for each answer of 160 tokens.
+  let best = best_fixed(&gpu(), &text(0.9, 2_000, 1), 8);
+  assert!(time < 1.0 / best + 15.0 / 160.0 + 0.06, "{time:.3} of plain decoding, at best {:.3}", 1.0 / best);
 }
 
 #[test]
@@ -235,7 +280,7 @@ fn others_in_the_batch_make_a_draft_cheaper_or_dearer() {
   }
   let choose = |rows: usize, tokens: f64| {
     let mut window = Window::new(limits(1, 4), Some(&Acceptance::new(0.9)));
-    let mut step = || window.choose(&costs, &mut Account::new(), Beside { rows, tokens }, 100);
+    let mut step = || window.choose(&costs, &mut Account::new(), Beside { rows, tokens }, 100, 0);
     (0..4).any(|_| matches!(step(), Step::Draft(_)))
   };
   assert!(choose(2, 2.0));

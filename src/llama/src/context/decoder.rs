@@ -154,6 +154,10 @@ impl Decoder for Context {
     }
   }
 
+  fn unread(&self, sequence: SequenceId, history: &[Token]) -> usize {
+    self.drafter.as_ref().map_or(0, |drafter| drafter.unread(sequence, history))
+  }
+
   fn draft(&mut self, requests: &[DraftRequest]) -> Vec<Vec<Token>> {
     match &mut self.drafter {
       Some(drafter) => drafter.draft(requests),

@@ -9,6 +9,14 @@ use super::ffi::li_draft_feed;
 use crate::ffi::LiError;
 
 impl Drafter {
+  /// Tokens before the last one of `history` that a draft model has yet to evaluate.
+  pub(crate) fn unread(&self, sequence: SequenceId, history: &[Token]) -> usize {
+    let held = usize::try_from(sequence).ok().and_then(|index| self.held.get(index));
+    let (Kind::DraftModel, Some(held)) = (self.kind, held) else { return 0 };
+    let shared = held.iter().zip(history).take_while(|(a, b)| a == b).count();
+    history.len().saturating_sub(1 + shared)
+  }
+
   /// Brings a draft model's KV cache up to `history`; false if that needs another call.
   pub(super) fn catch_up(&mut self, index: usize, sequence: SequenceId, history: &[Token]) -> bool {
     let shared = self.held[index].iter().zip(history).take_while(|(a, b)| a == b).count();
