@@ -71,3 +71,21 @@ fn a_smaller_model_with_the_same_vocabulary_drafts_too() {
   // On the way to the end both agree.
   assert_eq!(count.accepted, count.drafted);
 }
+
+#[test]
+fn a_draft_model_says_what_it_has_yet_to_read() {
+  let model = load("target.gguf");
+  let mut context = open(&model, 1, Some(("history.gguf", 4)));
+  let mut texts = [Text::new(&model, &context, 0, "hello w003", 40)];
+  start(&mut context, &mut texts);
+  assert_eq!(context.unread(0, &texts[0].history), texts[0].history.len() - 1);
+  let unread = |context: &Context, text: &Text| context.unread(0, &text.history);
+  go_on(&mut context, &mut texts, 4);
+  // The last step drafts nothing: it has room for one token.
+  assert!(unread(&context, &texts[0]) <= 5, "{}", unread(&context, &texts[0]));
+
+  let mut shared = open(&model, 1, Some(("drafter-100.gguf", 4)));
+  let mut texts = [Text::new(&model, &shared, 0, "hello w003", 40)];
+  start(&mut shared, &mut texts);
+  assert_eq!(unread(&shared, &texts[0]), 0, "a drafter in the model's own KV cache reads nothing");
+}
