@@ -1,5 +1,5 @@
 // What llama.cpp takes by itself, to set beside bench/mtp.mjs: node bench/llama-cpp.mjs --help
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -28,16 +28,13 @@ function compile() {
   const folder = join(targetDir(), "bench");
   const program = join(folder, "llama-cpp");
   const library = join(output, "lib");
-  if (!existsSync(program) || statSync(program).mtimeMs < statSync(source).mtimeMs) {
-    step("compiling bench/native/llama-cpp.cpp");
-    mkdirSync(folder, { recursive: true });
-    const includes = ["include", "ggml/include", "common", "vendor"].map(
-      (name) => `-I${join(llamaSources(), name)}`,
-    );
-    const libraries = ["-lllama-common", "-lllama", "-lggml", "-lggml-base"];
-    const link = [`-L${library}`, `-Wl,-rpath,${library}`, ...libraries];
-    run("c++", ["-O2", "-std=c++17", ...includes, source, "-o", program, ...link]);
-  }
+  const sources = llamaSources();
+  step("compiling bench/native/llama-cpp.cpp");
+  mkdirSync(folder, { recursive: true });
+  const includes = ["include", "ggml/include", "common", "vendor"].map((name) => `-I${join(sources, name)}`);
+  const libraries = ["-lllama-common", "-lllama", "-lggml", "-lggml-base"];
+  const link = [`-L${library}`, `-Wl,-rpath,${library}`, ...libraries];
+  run("c++", ["-O2", "-std=c++17", ...includes, source, "-o", program, ...link]);
   return (...args) =>
     capture(program, [args[0], join(output, "backends"), ...args.slice(1).map(String)])
       .trim()

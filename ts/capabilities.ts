@@ -6,7 +6,6 @@ import type { Machine } from "./machine.js";
 
 /** What this version of the package can do; the one place to change when it can do more. */
 export const BUILD = {
-  speculativeDecoding: true,
   contextCheckpoints: false,
   vision: false,
   audio: false,

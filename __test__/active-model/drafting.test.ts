@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { drafterFile, draftFields, draftOptions, draftWarnings } from "../../ts/active-model/drafting.js";
+import {
+  chosenFor,
+  drafterFile,
+  draftFields,
+  draftOptions,
+  draftWarnings,
+} from "../../ts/active-model/drafting.js";
 import type { ChosenDrafter, ModelFiles } from "../../ts/active-model/load-types.js";
 import { runtimeForTier } from "../../ts/active-model/runtime-for-tier.js";
 import { mtpCapability } from "../../ts/capabilities.js";
@@ -51,6 +57,8 @@ describe("a chosen drafter", () => {
     const itself = { path: "/models/small.gguf", chosenDrafter: FILE };
     expect(draftFields(undefined, itself, on)).toEqual({});
     expect(draftWarnings("small", undefined, itself, on)).toEqual([]);
+    expect(mtpCapability({ ...facts, ...on, chosenDrafter: chosenFor(itself) }).state).toBe("absent");
+    expect(chosenFor(files(FILE))).toBe(FILE);
   });
 
   it("that is not there is a warning, and the model answers without it", () => {

@@ -121,6 +121,19 @@ describe("the load of a tier", () => {
     });
   });
 
+  it("drafts for others, but says of itself that it does not draft", () => {
+    const path = "/models/m.gguf";
+    const load = resolveLoad({
+      model: tierFacts("eliza-1-9b"),
+      files: { path, chosenDrafter: { kind: "file", path } },
+      machine: machine(),
+      settings: SETTINGS,
+      assess: addon.assessFit,
+    });
+    expect(load.fields).not.toHaveProperty("drafter");
+    expect(capability(load, "mtp")?.state).toBe("absent");
+  });
+
   it("without its drafter warns and goes on", () => {
     const load = resolve("eliza-1-2b");
     expect(load.fields).not.toHaveProperty("mtp");

@@ -20,6 +20,7 @@ namespace {
 
 constexpr int context_size = 2048;
 constexpr int longest_draft = 8;
+const std::string not_opened = "the model could not be opened (is it there? node scripts/dev-models.mjs --list): ";
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -50,6 +51,9 @@ void costs(const std::string & model, int threads) {
   params.n_outputs_max = params.n_outputs_max_per_seq = start;
   const auto init = common_init_from_params(params);
   llama_context * context = init->context();
+  if (context == nullptr) {
+    throw std::runtime_error(not_opened + model);
+  }
   common_batch batch(context);
   const auto timed = [&](int tokens, int position) {
     batch.clear();
@@ -99,7 +103,7 @@ Pair open(common_params & params) {
   params.n_outputs_max_per_seq = limits.per_seq;
   pair.target = common_init_from_params(params);
   if (pair.target->context() == nullptr) {
-    throw std::runtime_error("the model could not be opened");
+    throw std::runtime_error(not_opened + params.model.path);
   }
   if (params.speculative.has_dft()) {
     common_params draft_params = common_base_params_to_speculative(params);

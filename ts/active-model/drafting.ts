@@ -19,11 +19,14 @@ export function draftFields(
     const mtp = { specType, drafterFile, draftMin, draftMax, speculativeSamples: draftMax, gpuLayers };
     return { mtp: { value: mtp, from: "catalog" } satisfies Field<MtpLoad> };
   }
-  const { chosenDrafter } = files;
-  // A drafter cannot draft for itself: where it is one of the models in use, that one goes without.
-  const usable =
-    chosenDrafter !== undefined && chosenDrafter.kind !== "missing" && chosenDrafter.path !== files.path;
-  return usable ? { drafter: { value: chosenDrafter, from: "setting" } } : {};
+  const chosen = chosenFor(files);
+  if (chosen === undefined || chosen.kind === "missing") return {};
+  return { drafter: { value: chosen, from: "setting" } };
+}
+
+/** What LOCAL_DRAFTER means for this model: a drafter that is one of the models in use does not draft for itself. */
+export function chosenFor({ path, chosenDrafter }: ModelFiles): ChosenDrafter | undefined {
+  return chosenDrafter?.path === path ? undefined : chosenDrafter;
 }
 
 /** What a user should know when a drafter that was counted on is not there. */
@@ -37,7 +40,7 @@ export function draftWarnings(
   if (files.chosenDrafter?.kind === "missing") {
     return [`LOCAL_DRAFTER cannot be used, and ${id} runs without it: ${files.chosenDrafter.reason}`];
   }
-  if (runtime?.mtp === undefined || files.chosenDrafter !== undefined) return [];
+  if (runtime?.mtp === undefined || chosenFor(files) !== undefined) return [];
   return [`The drafter ${runtime.mtp.drafterFile} is missing: ${id} runs without it, more slowly.`];
 }
 

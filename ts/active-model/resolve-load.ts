@@ -4,7 +4,7 @@ import type { ModelFacts } from "../catalog/facts.js";
 import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
 import { LocalInferenceError } from "../errors.js";
 import { present } from "../present.js";
-import { draftFields, draftOptions, draftWarnings } from "./drafting.js";
+import { chosenFor, draftFields, draftOptions, draftWarnings } from "./drafting.js";
 import type {
   Field,
   FieldOrigin,
@@ -70,7 +70,7 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     kvTypeK: fit.numbers.kvTypeK,
     kvTypeV: fit.numbers.kvTypeV,
     drafter: files.drafter,
-    chosenDrafter: files.chosenDrafter,
+    chosenDrafter: chosenFor(files),
     mtpDisabled: settings.mtpDisabled,
     vision: files.vision,
   };

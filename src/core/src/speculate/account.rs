@@ -49,7 +49,7 @@ impl Account {
     self.reserved += steps;
   }
 
-  /// Whether more may be read.
+  /// Whether what was read has yet to be earned back: until then nothing more is read.
   pub(super) fn owes(&self) -> bool {
     self.owed > 0.0
   }
