@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../ts/config.js";
+import { readConfig } from "../ts/settings/config.js";
 
 function read(settings: Record<string, unknown> = {}, environment: Record<string, string> = {}) {
   return readConfig({ getSetting: (key) => settings[key] ?? null }, environment);

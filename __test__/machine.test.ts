@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { accelerators, machineFacts, powerState } from "../ts/machine.js";
+import { accelerators, machineFacts, powerState } from "../ts/native/machine.js";
 
 it("the machine has a processor that computes and memory to compute in", async () => {
   const { hardware, devices, platform } = await machineFacts();

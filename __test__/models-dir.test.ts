@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { modelReference, resolveModel } from "../ts/models-dir.js";
+import { modelReference, resolveModel } from "../ts/catalog/models-dir.js";
 
 let root = "";
 let models = "";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { explain, loadedNative, loadNative, setNativeForTests } from "../ts/native.js";
+import { explain, loadedNative, loadNative, setNativeForTests } from "../ts/native/addon.js";
 import { useFake } from "./helpers/fake-native.js";
 
 afterEach(() => setNativeForTests(undefined));

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { SETTINGS } from "../ts/settings.js";
+import { SETTINGS } from "../ts/settings/settings.js";
 
 interface Parameter {
   type: string;

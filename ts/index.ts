@@ -3,6 +3,12 @@ export {
   type ActiveModelsOptions,
   type SwitchOptions,
 } from "./active-model/active-model.js";
+export {
+  BUILD,
+  machineCapabilities,
+  modelCapabilities,
+} from "./active-model/capabilities.js";
+export type { Capability } from "./active-model/capability.js";
 export { ModelDoesNotFitError, type Shortfall } from "./active-model/does-not-fit.js";
 export { type LoadOverrides, parseOverrides } from "./active-model/overrides.js";
 export {
@@ -15,16 +21,15 @@ export {
 export { runtimeForTier, type TierRuntime } from "./active-model/runtime-for-tier.js";
 export type { SlotName, SlotState } from "./active-model/slot.js";
 export { checkTier } from "./active-model/tier-contract.js";
-export { BUILD, type Capability, machineCapabilities, modelCapabilities } from "./capabilities.js";
 export { deviceClass, type Fit, fitOf, kvBytesPerToken } from "./catalog/device-fit.js";
 export { factsOfEntry, factsOfFile, type ModelFacts } from "./catalog/facts.js";
 export { Catalog, catalog } from "./catalog/load.js";
 export { type Located, locateModel } from "./catalog/locate.js";
+export { resolveModel } from "./catalog/models-dir.js";
 export { type Recommendation, recommend } from "./catalog/recommend.js";
 export type { CatalogEntry } from "./catalog/schema.js";
 export { type CompanionRole, type FindInstalled, findNothing } from "./catalog/types.js";
 export { chooseVariant, type VariantChoice } from "./catalog/variants.js";
-export { type Config, readConfig, type SettingsSource } from "./config.js";
 export type { DownloadedFile, DownloadOptions, FileProgress } from "./download/download.js";
 export { Hub, type HubFile, type HubModel, type HubRepository, modelsOf } from "./download/hub.js";
 export { type Job, type JobState, Jobs } from "./download/jobs.js";
@@ -40,8 +45,10 @@ export {
 } from "./download/store.js";
 export type { FileState, Verification } from "./download/verify.js";
 export { wantedByText } from "./download/wanted.js";
-export { MemoryArbiter } from "./engine/arbiter/arbiter.js";
-export { memoryArbiter } from "./engine/arbiter/shared.js";
+export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedding/embedder.js";
+export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
+export { MemoryArbiter } from "./engine/memory/arbiter.js";
+export { memoryArbiter } from "./engine/memory/shared.js";
 export {
   type Lease,
   MEMORY_ROLES,
@@ -54,15 +61,23 @@ export {
   type MemorySnapshot,
   type Pressure,
   type PressureLevel,
-} from "./engine/arbiter/types.js";
-export { LocalContext } from "./engine/context.js";
-export type { ContextOptions, StateFolder } from "./engine/context-options.js";
-export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedder.js";
-export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
-export { TextGeneration } from "./engine/generation.js";
+} from "./engine/memory/types.js";
 export { type LoadModelOptions, LocalModel, readModelHeader, type TokenOptions } from "./engine/model.js";
-export type { PrewarmRequest } from "./engine/prewarm.js";
 export type { ModelSpec } from "./engine/specs.js";
+export { LocalContext } from "./engine/text/context.js";
+export type { ContextOptions, StateFolder } from "./engine/text/context-options.js";
+export { TextGeneration } from "./engine/text/generation.js";
+export type { PrewarmRequest } from "./engine/text/prewarm.js";
+export {
+  type Constraint,
+  grammarConstraint,
+  type Part,
+  partsConstraint,
+  schemaConstraint,
+} from "./engine/text/structured/constraint.js";
+export type { Structured } from "./engine/text/structured/structured.js";
+export type { ToolCall, ToolCallDelta } from "./engine/text/structured/tool-types.js";
+export { type Validator, validatorOf } from "./engine/text/structured/validate.js";
 export type {
   ChatMessage,
   ChatTool,
@@ -75,7 +90,7 @@ export type {
   Sampling,
   Sharing,
   Usage,
-} from "./engine/types.js";
+} from "./engine/text/types.js";
 export {
   DOWNLOAD_ERROR_CODES,
   type DownloadErrorCode,
@@ -87,15 +102,9 @@ export {
   UNAVAILABLE,
   type UnavailableReason,
 } from "./errors.js";
-export {
-  accelerators,
-  backendInfo,
-  hardwareFacts,
-  type Machine,
-  machineFacts,
-  powerState,
-} from "./machine.js";
-export { resolveModel } from "./models-dir.js";
+export { objectSchema } from "./handlers/form/object.js";
+export { type SourceOptions, structureOf } from "./handlers/form/source.js";
+export type { TemplateMode } from "./handlers/form/templates.js";
 export type {
   BackendInfo,
   ChatInput,
@@ -108,23 +117,19 @@ export type {
   ModelHeader,
   RenderedChat,
   TokenLogprob,
-} from "./native.js";
+} from "./native/addon.js";
+export {
+  accelerators,
+  backendInfo,
+  hardwareFacts,
+  type Machine,
+  machineFacts,
+  powerState,
+} from "./native/machine.js";
 export { localInferencePlugin, localInferencePlugin as default } from "./plugin.js";
 export { LocalInferenceService } from "./service.js";
-export { SETTINGS, type Setting, type SettingName } from "./settings.js";
-export {
-  type Constraint,
-  grammarConstraint,
-  type Part,
-  partsConstraint,
-  schemaConstraint,
-} from "./structured/constraint.js";
-export { objectSchema } from "./structured/object.js";
-export { type SourceOptions, structureOf } from "./structured/source.js";
-export type { Structured } from "./structured/structured.js";
-export type { TemplateMode } from "./structured/templates.js";
-export type { ToolCall, ToolCallDelta } from "./structured/tool-calls.js";
-export { type Validator, validatorOf } from "./structured/validate.js";
+export { type Config, readConfig, type SettingsSource } from "./settings/config.js";
+export { SETTINGS, type Setting, type SettingName } from "./settings/settings.js";
 export type { DoctorReport, Finding, RoleReport } from "./views/doctor.js";
 export { type Inspection, inspectFile, type KvCost } from "./views/inspect.js";
 export { type MachineView, machineView } from "./views/machine.js";

@@ -1,11 +1,11 @@
 import type { IAgentRuntime, Plugin } from "@elizaos/core";
-import { openAgent } from "./agent.js";
+import { openAgent } from "./agent/agent.js";
+import { PLUGIN_NAME, PRIORITY } from "./agent/names.js";
 import { embeddingHandlers } from "./handlers/embedding.js";
 import { objectHandlers } from "./handlers/object.js";
 import { offerEmbeddings, offerEmbeddingsLate } from "./handlers/offer-embeddings.js";
 import { textHandlers } from "./handlers/text.js";
 import { tokenizerHandlers } from "./handlers/tokenizer.js";
-import { PLUGIN_NAME, PRIORITY } from "./names.js";
 import { routes } from "./routes/index.js";
 import { LocalInferenceService } from "./service.js";
 

@@ -1,14 +1,14 @@
 import { type IAgentRuntime, Service } from "@elizaos/core";
 import type { SwitchOptions } from "./active-model/active-model.js";
 import { SLOTS, type SlotName, type SlotState } from "./active-model/slot.js";
-import { type Agent, agentOf, closeAgent, type ModelRole, openAgent } from "./agent.js";
+import { type Agent, agentOf, closeAgent, type ModelRole, openAgent } from "./agent/agent.js";
+import { PLUGIN_NAME } from "./agent/names.js";
 import type { InstalledModel } from "./download/registry.js";
 import type { ModelStore, Removal } from "./download/store.js";
-import type { PrewarmRequest } from "./engine/prewarm.js";
-import type { Usage } from "./engine/types.js";
+import type { PrewarmRequest } from "./engine/text/prewarm.js";
+import type { Usage } from "./engine/text/types.js";
 import { offerEmbeddingsLate } from "./handlers/offer-embeddings.js";
-import { log } from "./log.js";
-import { PLUGIN_NAME } from "./names.js";
+import { log } from "./support/log.js";
 import { type DoctorReport, doctorReport } from "./views/doctor.js";
 import { settingLines } from "./views/settings.js";
 

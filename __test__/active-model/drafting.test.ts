@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { mtpCapability } from "../../ts/active-model/capabilities.js";
 import {
   chosenFor,
   drafterFile,
@@ -8,7 +9,6 @@ import {
 } from "../../ts/active-model/drafting.js";
 import type { ChosenDrafter, ModelFiles } from "../../ts/active-model/load-types.js";
 import { runtimeForTier } from "../../ts/active-model/runtime-for-tier.js";
-import { mtpCapability } from "../../ts/capabilities.js";
 import { catalog } from "../../ts/catalog/load.js";
 
 // What drafts for a model that brings no drafter: LOCAL_DRAFTER.

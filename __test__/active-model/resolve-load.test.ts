@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { machineCapabilities } from "../../ts/active-model/capabilities.js";
 import { parseOverrides } from "../../ts/active-model/overrides.js";
 import {
   describeLoad,
@@ -7,11 +8,10 @@ import {
   resolveLoad,
 } from "../../ts/active-model/resolve-load.js";
 import { checkTier } from "../../ts/active-model/tier-contract.js";
-import { machineCapabilities } from "../../ts/capabilities.js";
 import { factsOfEntry, type ModelFacts } from "../../ts/catalog/facts.js";
 import { catalog } from "../../ts/catalog/load.js";
-import type { Machine } from "../../ts/machine.js";
-import { loadNative, type ModelHeader, type NativeAddon } from "../../ts/native.js";
+import { loadNative, type ModelHeader, type NativeAddon } from "../../ts/native/addon.js";
+import type { Machine } from "../../ts/native/machine.js";
 
 const GIB = 2 ** 30;
 const SETTINGS: LoadSettings = { mtpDisabled: false, preferAccurateKv: false };

@@ -7,8 +7,8 @@ import { defaultVariant, factsOfEntry, factsOfFile, variantBytes } from "../../t
 import { catalog, parseCatalog } from "../../ts/catalog/load.js";
 import { catalogJsonSchema } from "../../ts/catalog/schema.js";
 import { hostedVariants } from "../../ts/catalog/variants.js";
-import { wantedModel } from "../../ts/catalog/wanted.js";
-import { loadNative, type NativeAddon } from "../../ts/native.js";
+import { wantedModel } from "../../ts/download/wanted-model.js";
+import { loadNative, type NativeAddon } from "../../ts/native/addon.js";
 import { modelPath } from "../helpers/models.js";
 
 const pathOf = (name: string) => fileURLToPath(new URL(`../../catalog/${name}`, import.meta.url));

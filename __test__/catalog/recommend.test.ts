@@ -6,8 +6,8 @@ import { Catalog, catalog } from "../../ts/catalog/load.js";
 import { recommend } from "../../ts/catalog/recommend.js";
 import type { CatalogEntry } from "../../ts/catalog/schema.js";
 import { chooseVariant } from "../../ts/catalog/variants.js";
-import type { Machine } from "../../ts/machine.js";
-import { loadNative, type NativeAddon } from "../../ts/native.js";
+import { loadNative, type NativeAddon } from "../../ts/native/addon.js";
+import type { Machine } from "../../ts/native/machine.js";
 
 interface Recorded {
   name: string;

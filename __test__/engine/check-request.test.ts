@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkRequest } from "../../ts/engine/check-request.js";
-import type { GenerateRequest } from "../../ts/engine/types.js";
+import { checkRequest } from "../../ts/engine/text/check-request.js";
+import type { GenerateRequest } from "../../ts/engine/text/types.js";
 
 const check = (request: unknown) => checkRequest(request as GenerateRequest);
 

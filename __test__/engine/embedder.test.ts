@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Embedder } from "../../ts/engine/embedder.js";
+import type { Embedder } from "../../ts/engine/embedding/embedder.js";
 import { LocalModel } from "../../ts/engine/model.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
 
 afterEach(() => setNativeForTests(undefined));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Engine } from "../../ts/engine/engine.js";
 import { residentCount } from "../../ts/engine/residents.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 
 const SPEC = { path: "/models/a.gguf", context: { contextSize: 512 } };

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { TextGeneration } from "../../ts/engine/generation.js";
 import { LocalModel } from "../../ts/engine/model.js";
-import type { Piece } from "../../ts/engine/types.js";
-import { setNativeForTests } from "../../ts/native.js";
+import type { TextGeneration } from "../../ts/engine/text/generation.js";
+import type { Piece } from "../../ts/engine/text/types.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
 import { CACHED_TOKENS, PROMPT_TOKENS } from "../helpers/fake-stream.js";
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { LocalModel, readModelHeader } from "../../ts/engine/model.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 
 afterEach(() => setNativeForTests(undefined));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { chatGeneration, chatInput, promptGeneration, samplingOf } from "../../ts/engine/request.js";
-import type { GenerateRequest } from "../../ts/engine/types.js";
-import type { RenderedChat } from "../../ts/native.js";
+import { chatGeneration, chatInput, promptGeneration, samplingOf } from "../../ts/engine/text/request.js";
+import type { GenerateRequest } from "../../ts/engine/text/types.js";
+import type { RenderedChat } from "../../ts/native/addon.js";
 
 const RENDERED: RenderedChat = {
   prompt: "<user>Hi",

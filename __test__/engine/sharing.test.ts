@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { LocalModel } from "../../ts/engine/model.js";
-import type { ChatMessage } from "../../ts/engine/types.js";
-import { setNativeForTests } from "../../ts/native.js";
+import type { ChatMessage } from "../../ts/engine/text/types.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 
 afterEach(() => setNativeForTests(undefined));

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reserveOf, truncated } from "../../ts/engine/truncate.js";
-import { droppable } from "../../ts/engine/turns.js";
-import type { ChatMessage } from "../../ts/engine/types.js";
+import { reserveOf, truncated } from "../../ts/engine/text/truncate.js";
+import { droppable } from "../../ts/engine/text/turns.js";
+import type { ChatMessage } from "../../ts/engine/text/types.js";
 
 const call = (id: string): ChatMessage => ({
   role: "assistant",

@@ -1,6 +1,6 @@
 import { VECTOR_DIMS } from "@elizaos/core";
 import { expect, it } from "vitest";
-import { padded, VECTOR_DIMENSIONS, vectorShape } from "../../ts/handlers/dimensions.js";
+import { padded, VECTOR_DIMENSIONS, vectorShape } from "../../ts/agent/dimensions.js";
 
 it("the sizes are those that elizaOS stores", () => {
   expect([...VECTOR_DIMENSIONS]).toEqual(Object.values(VECTOR_DIMS).sort((a, b) => a - b));

@@ -1,5 +1,5 @@
-import { MemoryArbiter } from "../../ts/engine/arbiter/arbiter.js";
-import type { MemoryFacts, MemoryRequest, MemoryRole } from "../../ts/engine/arbiter/types.js";
+import { MemoryArbiter } from "../../ts/engine/memory/arbiter.js";
+import type { MemoryFacts, MemoryRequest, MemoryRole } from "../../ts/engine/memory/types.js";
 import { LocalInferenceError } from "../../ts/errors.js";
 
 export interface FakeHandle {

@@ -8,7 +8,7 @@ import type {
   GenerateInput,
   ModelHeader,
   RenderedChat,
-} from "../../ts/native.js";
+} from "../../ts/native/addon.js";
 import type { Fake } from "./fake-native.js";
 import { FakeStream } from "./fake-stream.js";
 

@@ -13,8 +13,8 @@ import type {
   ModelShape,
   NativeAddon,
   RenderedChat,
-} from "../../ts/native.js";
-import { setNativeForTests } from "../../ts/native.js";
+} from "../../ts/native/addon.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { FakeModel } from "./fake-model.js";
 import type { FakeStream } from "./fake-stream.js";
 

@@ -1,4 +1,4 @@
-import type { Chunk, GenerateInput, Usage } from "../../ts/native.js";
+import type { Chunk, GenerateInput, Usage } from "../../ts/native/addon.js";
 import type { FakePiece, Script } from "./fake-native.js";
 
 export const PROMPT_TOKENS = 7;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import { ModelStore, type StoreOptions } from "../../ts/download/store.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { startHub, type TestHub } from "./hub-server.js";
 import { modelPath } from "./models.js";
 

@@ -7,7 +7,7 @@ import {
   type UUID,
 } from "@elizaos/core";
 import { localInferencePlugin } from "../../ts/plugin.js";
-import { SETTINGS } from "../../ts/settings.js";
+import { SETTINGS } from "../../ts/settings/settings.js";
 import { memoryAdapter } from "./memory-adapter.js";
 
 export interface TestAgentOptions {

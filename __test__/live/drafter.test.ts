@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type IAgentRuntime, ModelType } from "@elizaos/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { modelsDir } from "../../scripts/lib/paths.mjs";
-import { agentOf } from "../../ts/agent.js";
+import { agentOf } from "../../ts/agent/agent.js";
 import { startAgent } from "../helpers/runtime.js";
 
 // An agent whose model is a file of its own drafts with what LOCAL_DRAFTER names.

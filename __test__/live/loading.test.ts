@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../ts/errors.js";
 import { backendInfo, hardwareFacts, LocalModel, readModelHeader } from "../../ts/index.js";
-import { loadNative } from "../../ts/native.js";
+import { loadNative } from "../../ts/native/addon.js";
 import { modelPath } from "../helpers/models.js";
 
 let directory: string;

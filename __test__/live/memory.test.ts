@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
-import { MemoryArbiter } from "../../ts/engine/arbiter/arbiter.js";
-import { memoryArbiter } from "../../ts/engine/arbiter/shared.js";
 import { Engine } from "../../ts/engine/engine.js";
 import { memoryNeed } from "../../ts/engine/estimate.js";
+import { MemoryArbiter } from "../../ts/engine/memory/arbiter.js";
+import { memoryArbiter } from "../../ts/engine/memory/shared.js";
 import { modelPath } from "../helpers/models.js";
 
 const PLACE = Symbol.for("@elizaos/plugin-local-inference/memory-arbiter/1");

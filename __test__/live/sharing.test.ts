@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { LocalModel } from "../../ts/engine/model.js";
-import type { ChatMessage } from "../../ts/engine/types.js";
+import type { ChatMessage } from "../../ts/engine/text/types.js";
 import { modelPath } from "../helpers/models.js";
 import { startAgent, type TestAgent } from "../helpers/runtime.js";
 

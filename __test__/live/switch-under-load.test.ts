@@ -2,7 +2,7 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { agentOf } from "../../ts/agent.js";
+import { agentOf } from "../../ts/agent/agent.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { modelPath } from "../helpers/models.js";
 import { startAgent, type TestAgent } from "../helpers/runtime.js";

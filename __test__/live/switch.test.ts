@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { agentOf } from "../../ts/agent.js";
+import { agentOf } from "../../ts/agent/agent.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { MODELS, modelPath } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";

@@ -1,7 +1,7 @@
 import { ChannelType, createMessageMemory, type IAgentRuntime, stringToUuid } from "@elizaos/core";
 import bootstrap from "@elizaos/plugin-bootstrap";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type FakePiece, useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import * as core2 from "@elizaos/core-2";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { localInferencePlugin } from "../../ts/plugin.js";
 import { type Fake, useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";

@@ -1,6 +1,6 @@
 import { type IAgentRuntime, type Memory, stringToUuid, type UUID } from "@elizaos/core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { pgliteAdapter } from "../helpers/pglite.js";

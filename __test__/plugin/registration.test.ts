@@ -1,7 +1,7 @@
 import { ModelType, type Plugin } from "@elizaos/core";
 import { afterEach, describe, expect, it } from "vitest";
 import plugin, { localInferencePlugin } from "../../ts/index.js";
-import { loadedNative, setNativeForTests } from "../../ts/native.js";
+import { loadedNative, setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";

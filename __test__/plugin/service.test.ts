@@ -1,7 +1,7 @@
 import { type IAgentRuntime, logger, ModelType, stringToUuid } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { residentCount } from "../../ts/engine/residents.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { LocalInferenceService } from "../../ts/service.js";
 import { type Script, useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";

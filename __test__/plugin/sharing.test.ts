@@ -1,8 +1,8 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { agentOf } from "../../ts/agent.js";
-import { memoryArbiter } from "../../ts/engine/arbiter/shared.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { agentOf } from "../../ts/agent/agent.js";
+import { memoryArbiter } from "../../ts/engine/memory/shared.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { LocalInferenceService } from "../../ts/service.js";
 import { type Script, useFake } from "../helpers/fake-native.js";
 import { modelsDirectory } from "../helpers/models.js";

@@ -1,6 +1,6 @@
 import { type IAgentRuntime, ModelType, runWithStreamingContext } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
 import { PROMPT_TOKENS } from "../helpers/fake-stream.js";
 import { modelsDirectory } from "../helpers/models.js";

@@ -1,6 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type Script, useFake } from "../helpers/fake-native.js";
 import { PROMPT_TOKENS } from "../helpers/fake-stream.js";
 import { modelsDirectory } from "../helpers/models.js";

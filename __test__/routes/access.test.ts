@@ -3,7 +3,7 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { isLocal } from "../../ts/routes/http.js";
 import { startHub, type TestHub } from "../helpers/hub-server.js";
 import { type RouteServer, serveRoutes } from "../helpers/route-server.js";

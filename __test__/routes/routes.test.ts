@@ -3,7 +3,7 @@ import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { routes } from "../../ts/routes/index.js";
 import { pseudoGguf, startHub, type TestHub } from "../helpers/hub-server.js";
 import { modelPath } from "../helpers/models.js";

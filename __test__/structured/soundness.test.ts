@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { schemaStructure } from "../../ts/structured/schema.js";
-import { validatorOf } from "../../ts/structured/validate.js";
+import { schemaStructure } from "../../ts/engine/text/structured/schema.js";
+import { validatorOf } from "../../ts/engine/text/structured/validate.js";
 
 describe("a schema that would be validated otherwise than the draft says", () => {
   it.each([

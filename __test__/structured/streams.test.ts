@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modelsDir } from "../../scripts/lib/paths.mjs";
 import { structuredCases } from "../../scripts/lib/structured-cases.mjs";
 import { LocalModel } from "../../ts/engine/model.js";
-import type { GenerateRequest, GenerationResult } from "../../ts/engine/types.js";
+import type { GenerateRequest, GenerationResult } from "../../ts/engine/text/types.js";
 import * as library from "../../ts/index.js";
 import { modelPath } from "../helpers/models.js";
 

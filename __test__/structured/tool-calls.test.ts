@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { LocalModel } from "../../ts/engine/model.js";
-import { setNativeForTests } from "../../ts/native.js";
+import { setNativeForTests } from "../../ts/native/addon.js";
 import { type Script, useFake } from "../helpers/fake-native.js";
 import { parseCalls as parse } from "../helpers/parse-calls.js";
 

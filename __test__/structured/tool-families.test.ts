@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { modelsDir } from "../../scripts/lib/paths.mjs";
 import { LocalModel } from "../../ts/engine/model.js";
-import type { Chunk, RenderedChat } from "../../ts/native.js";
-import { CallReader } from "../../ts/structured/tool-calls.js";
+import { CallReader } from "../../ts/engine/text/structured/tool-calls.js";
+import type { Chunk, RenderedChat } from "../../ts/native/addon.js";
 import { modelPath } from "../helpers/models.js";
 
 // How llama.cpp's parsers of the template families take an answer that a limit cut, at every place.

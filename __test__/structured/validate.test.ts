@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { validatorOf } from "../../ts/structured/validate.js";
+import { validatorOf } from "../../ts/engine/text/structured/validate.js";
 
 describe("a validator", () => {
   it.each([

@@ -1,6 +1,6 @@
 import type { EmbeddingSpec, Engine, TextSpec } from "../engine/engine.js";
 import { closedError, fromNative, LocalInferenceError, unavailable } from "../errors.js";
-import { log } from "../log.js";
+import { log } from "../support/log.js";
 import { purposeOf, slotsFor } from "./choose-slots.js";
 import { ModelDoesNotFitError } from "./does-not-fit.js";
 import { drafterFile } from "./drafting.js";

@@ -1,5 +1,5 @@
-import { bytesText } from "../bytes-text.js";
 import { LocalInferenceError } from "../errors.js";
+import { bytesText } from "../support/bytes-text.js";
 import type { ResolvedLoad } from "./resolve-load.js";
 
 /** The numbers of a model that was not admitted. Bytes. */

@@ -1,6 +1,6 @@
 import type { Engine } from "../engine/engine.js";
 import { fromNative } from "../errors.js";
-import { log } from "../log.js";
+import { log } from "../support/log.js";
 import type { ResolvedLoad } from "./resolve-load.js";
 import type { Slot } from "./slot.js";
 import { loadAndVerify } from "./verify.js";

@@ -1,9 +1,9 @@
-import type { Capability } from "../capabilities.js";
 import type { AssessFit, Fit } from "../catalog/device-fit.js";
 import type { ModelFacts } from "../catalog/facts.js";
-import type { Config } from "../config.js";
 import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
-import type { Machine } from "../machine.js";
+import type { Machine } from "../native/machine.js";
+import type { Config } from "../settings/config.js";
+import type { Capability } from "./capability.js";
 import type { LoadOverrides } from "./overrides.js";
 
 /** Where a value comes from, the strongest first. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invalidInput } from "../errors.js";
-import { KV_TYPES } from "../settings.js";
+import { KV_TYPES } from "../settings/settings.js";
 
 const kvTypes = KV_TYPES.filter((type) => type !== "auto") as [string, ...string[]];
 

@@ -1,9 +1,9 @@
-import { modelCapabilities } from "../capabilities.js";
 import { fitOf } from "../catalog/device-fit.js";
 import type { ModelFacts } from "../catalog/facts.js";
 import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
 import { LocalInferenceError } from "../errors.js";
-import { present } from "../present.js";
+import { present } from "../support/present.js";
+import { modelCapabilities } from "./capabilities.js";
 import { chosenFor, draftFields, draftOptions, draftWarnings } from "./drafting.js";
 import type {
   Field,

@@ -1,5 +1,5 @@
-import { type Deferred, deferred } from "../engine/deferred.js";
 import { abortError, LocalInferenceError, throwIfAborted } from "../errors.js";
+import { type Deferred, deferred } from "../support/deferred.js";
 import type { ResolvedLoad } from "./resolve-load.js";
 import type { Wish } from "./wish.js";
 

@@ -1,6 +1,6 @@
-import type { Capability } from "../capabilities.js";
 import type { CatalogEntry } from "../catalog/schema.js";
-import { KV_TYPES } from "../settings.js";
+import { KV_TYPES } from "../settings/settings.js";
+import type { Capability } from "./capability.js";
 import type { ResolvedLoad } from "./resolve-load.js";
 import { runtimeForTier } from "./runtime-for-tier.js";
 

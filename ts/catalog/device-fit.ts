@@ -1,7 +1,7 @@
-import { bytesText } from "../bytes-text.js";
-import type { Machine } from "../machine.js";
-import type { FitAssessment, FitOptions, ModelShape, NativeAddon } from "../native.js";
-import { present } from "../present.js";
+import type { FitAssessment, FitOptions, ModelShape, NativeAddon } from "../native/addon.js";
+import type { Machine } from "../native/machine.js";
+import { bytesText } from "../support/bytes-text.js";
+import { present } from "../support/present.js";
 import type { ModelFacts } from "./facts.js";
 
 /** The arithmetic of the engine. */

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { readModelHeader } from "../engine/model.js";
-import { callNative, loadNative, type ModelHeader, type ModelShape } from "../native.js";
+import { callNative, loadNative, type ModelHeader, type ModelShape } from "../native/addon.js";
 import type { CatalogEntry, CatalogShape, CatalogVariant } from "./schema.js";
 
 /** What choosing and loading a model depends on, whether it comes from the catalog or from a file. */

@@ -1,8 +1,8 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LocalInferenceError } from "../errors.js";
-import { modelReference, resolveModel } from "../models-dir.js";
 import type { Catalog } from "./load.js";
+import { modelReference, resolveModel } from "./models-dir.js";
 import type { CatalogEntry } from "./schema.js";
 import { COMPANION_ROLES, type CompanionRole, type FindInstalled, type InstalledModel } from "./types.js";
 import { hostedVariants } from "./variants.js";

@@ -1,4 +1,4 @@
-import type { Machine } from "../machine.js";
+import type { Machine } from "../native/machine.js";
 import {
   type AssessFit,
   type DeviceClass,

@@ -1,5 +1,5 @@
-import { bytesText } from "../bytes-text.js";
-import type { Machine } from "../machine.js";
+import type { Machine } from "../native/machine.js";
+import { bytesText } from "../support/bytes-text.js";
 import { type AssessFit, deviceClass, type Fit, type FitWishes, fitOf } from "./device-fit.js";
 import { defaultVariant, factsOfEntry } from "./facts.js";
 import type { CatalogEntry, CatalogVariant } from "./schema.js";

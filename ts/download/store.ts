@@ -1,7 +1,7 @@
 import { realpath, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LocalInferenceError, throwIfAborted } from "../errors.js";
-import { callNative, loadNative } from "../native.js";
+import { callNative, loadNative } from "../native/addon.js";
 import { type DownloadOptions, downloadFile, type FileProgress } from "./download.js";
 import { assertSpace, sizeOf } from "./files.js";
 import { Http, type HttpOptions } from "./http.js";

@@ -1,10 +1,10 @@
 import { catalog } from "../catalog/load.js";
 import type { CatalogEntry } from "../catalog/schema.js";
 import { COMPANION_ROLES, type CompanionRole } from "../catalog/types.js";
-import { wantedModel } from "../catalog/wanted.js";
 import { invalidInput } from "../errors.js";
 import type { WantedModel } from "./plan.js";
 import { hubReference } from "./reference.js";
+import { wantedModel } from "./wanted-model.js";
 
 /**
  * What a text asks to be fetched: `hf:…` and addresses of the hub stay as they are, `id` and `id:variant` name a model of

@@ -1,13 +1,13 @@
 import { abortError, closedError, throwIfAborted } from "../errors.js";
-import { forwardLogs } from "../log.js";
-import type { Lease, MemoryOwner } from "./arbiter/types.js";
-import type { EmbedOptions, EmbedResult } from "./embedder.js";
-import type { TextGeneration } from "./generation.js";
+import { forwardLogs } from "../native/logs.js";
+import type { EmbedOptions, EmbedResult } from "./embedding/embedder.js";
+import type { Lease, MemoryOwner } from "./memory/types.js";
 import type { LocalModel } from "./model.js";
-import type { PrewarmRequest } from "./prewarm.js";
 import { acquire, disown, type Resident, relinquish, residency } from "./residents.js";
 import type { AnySpec, EmbeddingSpec, ModelSpec, TextSpec } from "./specs.js";
-import type { GenerateRequest, Usage } from "./types.js";
+import type { TextGeneration } from "./text/generation.js";
+import type { PrewarmRequest } from "./text/prewarm.js";
+import type { GenerateRequest, Usage } from "./text/types.js";
 
 export type { EmbeddingSpec, ModelSpec, TextSpec };
 

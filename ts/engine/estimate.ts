@@ -1,5 +1,5 @@
-import { callNative, loadNative, type ModelShape } from "../native.js";
-import type { MemoryNeed, MemoryRole } from "./arbiter/types.js";
+import { callNative, loadNative, type ModelShape } from "../native/addon.js";
+import type { MemoryNeed, MemoryRole } from "./memory/types.js";
 import type { AnySpec } from "./specs.js";
 
 /** Tokens of context that a text model should find room for when its size is left to the memory. */

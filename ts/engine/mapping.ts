@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
-import { hardwareFacts } from "../machine.js";
-import type { LoadOptions } from "../native.js";
+import type { LoadOptions } from "../native/addon.js";
+import { hardwareFacts } from "../native/machine.js";
 
 /**
  * Whether weights are mapped, where nobody says.

@@ -9,14 +9,14 @@ import {
   type NativeLoading,
   type NativeModel,
   type RenderedChat,
-} from "../native.js";
-import { checkRequest } from "./check-request.js";
-import { LocalContext } from "./context.js";
-import type { ContextOptions } from "./context-options.js";
-import { Embedder } from "./embedder.js";
-import { TextGeneration } from "./generation.js";
-import type { PrewarmRequest } from "./prewarm.js";
-import type { GenerateRequest, Usage } from "./types.js";
+} from "../native/addon.js";
+import { Embedder } from "./embedding/embedder.js";
+import { checkRequest } from "./text/check-request.js";
+import { LocalContext } from "./text/context.js";
+import type { ContextOptions } from "./text/context-options.js";
+import { TextGeneration } from "./text/generation.js";
+import type { PrewarmRequest } from "./text/prewarm.js";
+import type { GenerateRequest, Usage } from "./text/types.js";
 
 const PROGRESS_INTERVAL_MS = 50;
 

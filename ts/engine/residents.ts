@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
-import { forwardLogs } from "../log.js";
-import type { ContextMetrics, ContextOptions, EmbedderOptions } from "../native.js";
-import { memoryArbiter } from "./arbiter/shared.js";
-import type { Lease, MemoryOwner, MemoryRequest } from "./arbiter/types.js";
-import type { LocalContext } from "./context.js";
-import type { Embedder } from "./embedder.js";
+import type { ContextMetrics, ContextOptions, EmbedderOptions } from "../native/addon.js";
+import { forwardLogs } from "../native/logs.js";
+import type { Embedder } from "./embedding/embedder.js";
 import { memoryNeed, roleOf } from "./estimate.js";
 import { withMapping } from "./mapping.js";
+import { memoryArbiter } from "./memory/shared.js";
+import type { Lease, MemoryOwner, MemoryRequest } from "./memory/types.js";
 import { LocalModel } from "./model.js";
 import type { AnySpec, ModelSpec } from "./specs.js";
+import type { LocalContext } from "./text/context.js";
 
 /**
  * Marks the handles of this copy of the package: another copy shares the arbiter, not the objects, whose classes and

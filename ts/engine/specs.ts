@@ -1,5 +1,5 @@
-import type { EmbedderOptions, LoadOptions } from "../native.js";
-import type { ContextOptions } from "./context-options.js";
+import type { EmbedderOptions, LoadOptions } from "../native/addon.js";
+import type { ContextOptions } from "./text/context-options.js";
 
 /** A model as it is to be loaded. */
 export interface ModelSpec {

@@ -1,9 +1,9 @@
 import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf } from "../agent.js";
+import { agentOf } from "../agent/agent.js";
+import { padded } from "../agent/dimensions.js";
 import type { EmbeddingSpec } from "../engine/engine.js";
 import { invalidInput, LocalInferenceError, towardsEliza } from "../errors.js";
-import { padded } from "./dimensions.js";
 import { signalOf } from "./signal.js";
 import { emitModelUsed } from "./usage.js";
 

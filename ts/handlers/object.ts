@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf } from "../agent.js";
+import { agentOf } from "../agent/agent.js";
 import type { TextSpec } from "../engine/engine.js";
+import { schemaStructure } from "../engine/text/structured/schema.js";
 import { invalidInput, towardsEliza } from "../errors.js";
-import { objectSchema } from "../structured/object.js";
-import { schemaStructure } from "../structured/schema.js";
+import { objectSchema } from "./form/object.js";
 import { unlessConfigured } from "./other-provider.js";
 import { conversationOf, optionsOf, promptText, type TextParams } from "./params.js";
 import { attemptOf, satisfying } from "./satisfying.js";

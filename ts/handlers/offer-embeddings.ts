@@ -1,9 +1,9 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf } from "../agent.js";
+import { agentOf } from "../agent/agent.js";
+import { PLUGIN_NAME, PRIORITY } from "../agent/names.js";
 import { fromNative } from "../errors.js";
-import { stampOf } from "../file-memo.js";
-import { log } from "../log.js";
-import { PLUGIN_NAME, PRIORITY } from "../names.js";
+import { stampOf } from "../support/file-memo.js";
+import { log } from "../support/log.js";
 import { embeddingHandlers } from "./embedding.js";
 
 type Handler = Parameters<IAgentRuntime["registerModel"]>[1];

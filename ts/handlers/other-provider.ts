@@ -1,7 +1,7 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf, type ModelRole } from "../agent.js";
+import { agentOf, type ModelRole } from "../agent/agent.js";
+import { PLUGIN_NAME } from "../agent/names.js";
 import { towardsEliza } from "../errors.js";
-import { PLUGIN_NAME } from "../names.js";
 
 type ModelHandler = (runtime: IAgentRuntime, params: unknown) => Promise<unknown>;
 

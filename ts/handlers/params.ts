@@ -1,7 +1,7 @@
-import { samplingOf } from "../engine/request.js";
-import type { ChatMessage, ChatTool, GenerateRequest } from "../engine/types.js";
+import { samplingOf } from "../engine/text/request.js";
+import type { ChatMessage, ChatTool, GenerateRequest } from "../engine/text/types.js";
 import { invalidInput, unavailable } from "../errors.js";
-import { present } from "../present.js";
+import { present } from "../support/present.js";
 import { stableFirst } from "./segments.js";
 
 /**

@@ -1,7 +1,7 @@
-import type { TextGeneration } from "../engine/generation.js";
-import type { GenerateRequest, GenerationResult } from "../engine/types.js";
+import type { TextGeneration } from "../engine/text/generation.js";
+import type { Structured } from "../engine/text/structured/structured.js";
+import type { GenerateRequest, GenerationResult } from "../engine/text/types.js";
 import { unavailable } from "../errors.js";
-import type { Structured } from "../structured/structured.js";
 
 const ATTEMPTS = 2;
 /** Seeds of llama.cpp; the number itself asks for a random one. */

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { IAgentRuntime } from "@elizaos/core";
-import type { Config } from "../config.js";
-import { LANES, type Lane, type Sharing } from "../engine/types.js";
+import { LANES, type Lane, type Sharing } from "../engine/text/types.js";
 import { invalidInput } from "../errors.js";
-import { present } from "../present.js";
+import type { Config } from "../settings/config.js";
+import { present } from "../support/present.js";
 import type { TextParams } from "./params.js";
 
 /** Longest name of a conversation that is taken as it is, in characters. */

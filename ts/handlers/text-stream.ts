@@ -1,8 +1,8 @@
-import { deferred, OnDemandPromise } from "../engine/deferred.js";
-import type { TextGeneration } from "../engine/generation.js";
-import type { GenerationResult } from "../engine/types.js";
+import type { TextGeneration } from "../engine/text/generation.js";
+import type { Structured } from "../engine/text/structured/structured.js";
+import type { GenerationResult } from "../engine/text/types.js";
 import { towardsEliza } from "../errors.js";
-import type { Structured } from "../structured/structured.js";
+import { deferred, OnDemandPromise } from "../support/deferred.js";
 import { problemOf } from "./satisfying.js";
 import { callObjects, type ToolCallObject } from "./tool-call-object.js";
 import { finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";

@@ -1,5 +1,5 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { type Agent, agentOf, type ModelRole } from "../agent.js";
+import { type Agent, agentOf, type ModelRole } from "../agent/agent.js";
 import type { LocalModel } from "../engine/model.js";
 import { invalidInput, towardsEliza } from "../errors.js";
 import { unlessConfigured } from "./other-provider.js";

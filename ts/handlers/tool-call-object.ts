@@ -1,4 +1,4 @@
-import type { GenerationResult } from "../engine/types.js";
+import type { GenerationResult } from "../engine/text/types.js";
 
 /** A tool call as elizaOS 2 reads it. */
 export interface ToolCallObject {

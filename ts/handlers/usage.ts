@@ -1,8 +1,8 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import type { GenerationResult, Usage } from "../engine/types.js";
-import { log } from "../log.js";
-import { countRequest } from "../metrics.js";
-import { PLUGIN_NAME } from "../names.js";
+import { countRequest } from "../agent/metrics.js";
+import { PLUGIN_NAME } from "../agent/names.js";
+import type { GenerationResult, Usage } from "../engine/text/types.js";
+import { log } from "../support/log.js";
 
 /** Characters of a prompt that an event carries. */
 const PROMPT_LIMIT = 200;

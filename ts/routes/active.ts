@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { SLOTS, type SlotState } from "../active-model/slot.js";
-import type { Agent } from "../agent.js";
+import type { Agent } from "../agent/agent.js";
 import { readSelection, writeSelection } from "../download/selection.js";
 import { offerEmbeddingsLate } from "../handlers/offer-embeddings.js";
-import { present } from "../present.js";
+import { present } from "../support/present.js";
 import { type Answer, changing, type RouteContext, reading } from "./http.js";
 
 const slots = z.array(z.enum(SLOTS)).min(1).max(SLOTS.length);

@@ -1,8 +1,8 @@
 import type { IAgentRuntime, Route } from "@elizaos/core";
 import type { z } from "zod";
-import { type Agent, agentOf } from "../agent.js";
+import { type Agent, agentOf } from "../agent/agent.js";
 import { fromNative, invalidInput, type LocalInferenceErrorCode } from "../errors.js";
-import { log } from "../log.js";
+import { log } from "../support/log.js";
 
 export type RouteRequest = Parameters<NonNullable<Route["handler"]>>[0];
 export type RouteResponse = Parameters<NonNullable<Route["handler"]>>[1];

@@ -1,7 +1,7 @@
+import { metricsOf } from "../agent/metrics.js";
 import { isOver } from "../download/jobs.js";
-import { memoryArbiter } from "../engine/arbiter/shared.js";
+import { memoryArbiter } from "../engine/memory/shared.js";
 import { contextReports, residentCount } from "../engine/residents.js";
-import { metricsOf } from "../metrics.js";
 import { reading } from "./http.js";
 
 /** What the engine does and has done. */

@@ -1,13 +1,13 @@
 import { access, constants } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { Capability } from "../active-model/capability.js";
 import { describeLoad } from "../active-model/resolve-load.js";
-import type { Agent } from "../agent.js";
-import type { Capability } from "../capabilities.js";
-import type { Config } from "../config.js";
+import type { Agent } from "../agent/agent.js";
 import { freeBytes, sizeOf } from "../download/files.js";
 import type { Role } from "../download/selection.js";
-import { pressureNow } from "../engine/arbiter/shared.js";
+import { pressureNow } from "../engine/memory/shared.js";
 import { LocalInferenceError } from "../errors.js";
+import type { Config } from "../settings/config.js";
 import { type MachineView, machineView } from "./machine.js";
 import { type FitLine, fitLine } from "./models.js";
 import type { SettingLine } from "./settings.js";

@@ -1,5 +1,5 @@
 import { readModelHeader } from "../engine/model.js";
-import { callNative, loadNative, type ModelHeader, type ModelShape } from "../native.js";
+import { callNative, loadNative, type ModelHeader, type ModelShape } from "../native/addon.js";
 
 /** What a token, and a context as such, takes in the KV cache. */
 export interface KvCost {

@@ -1,6 +1,7 @@
-import { type Capability, machineCapabilities } from "../capabilities.js";
-import { backendInfo, accelerators as detected, hardwareFacts, powerState } from "../machine.js";
-import type { Accelerator, BackendInfo, HardwareFacts, PowerState } from "../native.js";
+import { machineCapabilities } from "../active-model/capabilities.js";
+import type { Capability } from "../active-model/capability.js";
+import type { Accelerator, BackendInfo, HardwareFacts, PowerState } from "../native/addon.js";
+import { backendInfo, accelerators as detected, hardwareFacts, powerState } from "../native/machine.js";
 
 /** What this machine has, and what of it is used. */
 export interface MachineView {

@@ -3,10 +3,10 @@ import { defaultVariant, factsOfEntry } from "../catalog/facts.js";
 import { catalog } from "../catalog/load.js";
 import { type Recommended, recommend } from "../catalog/recommend.js";
 import type { CatalogEntry } from "../catalog/schema.js";
-import type { Config } from "../config.js";
 import type { InstalledModel } from "../download/registry.js";
-import { machineFacts } from "../machine.js";
-import { loadNative } from "../native.js";
+import { loadNative } from "../native/addon.js";
+import { machineFacts } from "../native/machine.js";
+import type { Config } from "../settings/config.js";
 
 /** A model of the catalog as lists show it. */
 export interface CatalogLine {

@@ -1,4 +1,4 @@
-import { SETTINGS, type Setting, type SettingName } from "../settings.js";
+import { SETTINGS, type Setting, type SettingName } from "../settings/settings.js";
 
 /** A setting with where its value comes from. */
 export interface SettingLine {

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
-import type { Agent } from "../../agent.js";
+import type { Agent } from "../../agent/agent.js";
 import type { TextSpec } from "../../engine/engine.js";
-import type { ChatMessage, GenerationResult } from "../../engine/types.js";
-import { present } from "../../present.js";
+import type { ChatMessage, GenerationResult } from "../../engine/text/types.js";
+import { present } from "../../support/present.js";
 import type { CliContext } from "../context.js";
 import { printable, writeLine } from "../output.js";
 

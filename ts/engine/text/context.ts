@@ -1,0 +1,168 @@
+import { closedError, throwIfAborted } from "../../errors.js";
+import {
+  type ContextInfo,
+  type ContextMetrics,
+  callNative,
+  type GenerateInput,
+  type NativeContext,
+  type NativeModel,
+  type RenderedChat,
+} from "../../native/addon.js";
+import { checkRequest } from "./check-request.js";
+import { type ChunkStream, TextGeneration, withDropped, withPrefill } from "./generation.js";
+import { commonBeginning, type PrewarmRequest } from "./prewarm.js";
+import { chatGeneration, chatInput, promptGeneration, toolFormOf } from "./request.js";
+import { CallReader } from "./structured/tool-calls.js";
+import { reserveOf, truncated } from "./truncate.js";
+import type { ChatMessage, GenerateRequest, Usage } from "./types.js";
+
+/** A context of a model: its KV cache and the thread that decodes in it. Requests share it; they queue when it is full. */
+export class LocalContext implements AsyncDisposable {
+  readonly #model: NativeModel;
+  readonly #native: NativeContext;
+  readonly #onClose: (context: LocalContext) => void;
+  #closing: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(model: NativeModel, native: NativeContext, onClose: (context: LocalContext) => void) {
+    this.#model = model;
+    this.#native = native;
+    this.#onClose = onClose;
+  }
+
+  /** @internal */
+  static of(
+    model: NativeModel,
+    native: NativeContext,
+    onClose: (context: LocalContext) => void,
+  ): LocalContext {
+    return new LocalContext(model, native, onClose);
+  }
+
+  /** The sizes that were chosen, and why. */
+  get info(): ContextInfo {
+    this.#assertOpen();
+    return this.#native.info;
+  }
+
+  /**
+   * Starts a generation.
+   *
+   * @throws LocalInferenceError `CLOSED`, `INVALID_INPUT`. What the engine refuses later (a bad option, a prompt that is
+   * too long, a template that fails) rejects `started`, `result` and the loop.
+   */
+  generate(request: GenerateRequest, options: { signal?: AbortSignal | undefined } = {}): TextGeneration {
+    this.#assertOpen();
+    checkRequest(request);
+    return TextGeneration.start(() => this.begin(request, options.signal), options.signal);
+  }
+
+  /**
+   * Evaluates what later requests begin with, such as a system message, and keeps it: they start from there. Resolves when
+   * it is done. What is kept takes at most three quarters of `prefixCacheBytes` of the context, and is forgotten with it.
+   *
+   * @throws LocalInferenceError `UNSUPPORTED` for a context without a prefix cache; else as {@link LocalContext.generate}.
+   */
+  async prewarm(request: PrewarmRequest, options: { signal?: AbortSignal | undefined } = {}): Promise<Usage> {
+    this.#assertOpen();
+    checkRequest(request);
+    const begin = async () => {
+      const prompt =
+        request.messages === undefined
+          ? (request.prompt ?? "")
+          : await commonBeginning(request.messages, (messages) => this.#promptOf({ ...request, messages }));
+      const { lane = "background", queueTimeoutMs } = request;
+      const parseSpecial = request.messages !== undefined || request.parseSpecial === true;
+      const raw = promptGeneration({ prompt, parseSpecial, lane, ...(queueTimeoutMs && { queueTimeoutMs }) });
+      return this.#submit({ ...raw, prewarm: true }, options.signal);
+    };
+    return (await TextGeneration.start(begin, options.signal).result).usage;
+  }
+
+  /** What runs, waits and is cached, and what was done since the context was opened; of a closed one, the last of it. */
+  metrics(): ContextMetrics {
+    return this.#native.metrics();
+  }
+
+  /** @internal Renders the request and hands it to the addon. */
+  async begin(asked: GenerateRequest, signal: AbortSignal | undefined): Promise<ChunkStream> {
+    const { messages, dropped } = await this.#fitting(asked);
+    const request = messages === undefined ? asked : { ...asked, messages };
+    const chat = messages === undefined ? undefined : await this.#render(request);
+    const input = chat === undefined ? promptGeneration(request) : await this.#chatInput(request, chat);
+    const native = await this.#submit(input, signal);
+    const stream = dropped === 0 ? native : withDropped(native, dropped);
+    const prefilled = request.prefill ? withPrefill(stream, request.prefill) : stream;
+    const form = chat && toolFormOf(request, chat);
+    if (chat === undefined || form === undefined) return prefilled;
+    const { tools = [] } = request;
+    return form.plainCall
+      ? CallReader.ofPlainCall(prefilled, tools)
+      : CallReader.ofTemplate(prefilled, tools, chat);
+  }
+
+  async #submit(input: GenerateInput, signal: AbortSignal | undefined): Promise<ChunkStream> {
+    this.#assertOpen();
+    throwIfAborted(signal);
+    return callNative(() => this.#native.generate(input));
+  }
+
+  /** The messages that are sent: all, unless the oldest are to make room. */
+  async #fitting(request: GenerateRequest): Promise<{
+    messages: readonly ChatMessage[] | undefined;
+    dropped: number;
+  }> {
+    const { messages, contextFull, prefill = "" } = request;
+    if (messages === undefined || contextFull !== "truncate") return { messages, dropped: 0 };
+    const { contextSize } = this.info;
+    const room = { contextSize, prompt: contextSize - reserveOf(request, contextSize) };
+    return truncated(messages, room, async (some) =>
+      this.#count((await this.#promptOf({ ...request, messages: some })) + prefill),
+    );
+  }
+
+  /** `shift` keeps the system text unless the request says what to keep. */
+  async #chatInput(request: GenerateRequest, chat: RenderedChat): Promise<GenerateInput> {
+    const input = chatGeneration(request, chat);
+    const system = request.messages?.[0];
+    if (request.contextFull !== "shift" || request.keepTokens !== undefined) return input;
+    if (system?.role !== "system" || !system.content) return input;
+    const at = chat.prompt.indexOf(system.content.trim());
+    if (at < 0) return input;
+    const end = at + system.content.trim().length;
+    return { ...input, keepTokens: await this.#count(chat.prompt.slice(0, end)) };
+  }
+
+  async #promptOf(request: GenerateRequest): Promise<string> {
+    return (await this.#render(request)).prompt;
+  }
+
+  #render(request: GenerateRequest): Promise<RenderedChat> {
+    return callNative(() => this.#model.renderChat(chatInput(request)));
+  }
+
+  /** Tokens of a rendered prompt. */
+  #count(prompt: string): Promise<number> {
+    return callNative(() => this.#model.countTokens(prompt, { special: true, bos: true }));
+  }
+
+  /** Stops what it is generating and frees its memory. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#release();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #release(): Promise<void> {
+    this.#closed = true;
+    this.#onClose(this);
+    await callNative(() => this.#native.close());
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw closedError("context");
+  }
+}

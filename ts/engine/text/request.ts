@@ -1,0 +1,105 @@
+import type { ChatInput, GenerateInput, RenderedChat } from "../../native/addon.js";
+import { present } from "../../support/present.js";
+import type { Constraint } from "./structured/constraint.js";
+import { type ToolForm, toolForm } from "./structured/tools.js";
+import type { GenerateRequest, Sampling, Sharing } from "./types.js";
+
+const SAMPLING_KEYS = [
+  "maxTokens",
+  "minTokens",
+  "temperature",
+  "topP",
+  "topK",
+  "minP",
+  "typicalP",
+  "repetitionPenalty",
+  "frequencyPenalty",
+  "presencePenalty",
+  "penaltyWindow",
+  "seed",
+  "dryMultiplier",
+  "dryBase",
+  "dryAllowedLength",
+  "dryWindow",
+  "drySequenceBreakers",
+  "xtcProbability",
+  "xtcThreshold",
+  "mirostat",
+  "mirostatTau",
+  "mirostatEta",
+  "logitBias",
+  "logprobs",
+  "grammar",
+  "ignoreEos",
+  "speculative",
+] as const satisfies readonly (keyof Sampling)[];
+
+/** The sampling options of `source` that are set; null counts as unset. */
+export function samplingOf(source: Partial<Record<keyof Sampling, unknown>>): Sampling {
+  const set = SAMPLING_KEYS.filter((key) => source[key] !== undefined && source[key] !== null);
+  return Object.fromEntries(set.map((key) => [key, source[key]])) as Sampling;
+}
+
+/** How the addon queues a request. What `truncate` could not foresee ends the answer. */
+function sharingOf({ lane, queueTimeoutMs, conversation, contextFull, keepTokens }: Sharing) {
+  const policy = contextFull === "truncate" ? "stop" : contextFull;
+  return { lane, queueTimeoutMs, conversation, contextFull: policy, keepTokens };
+}
+
+/** The part of a request that the chat template sees. */
+export function chatInput(request: GenerateRequest): ChatInput {
+  return present({
+    messagesJson: JSON.stringify(request.messages),
+    toolsJson: request.tools?.length ? JSON.stringify(request.tools) : undefined,
+    toolChoice: request.tools?.length ? request.toolChoice : undefined,
+    addGenerationPrompt: true,
+    enableThinking: request.enableThinking,
+    template: request.template,
+    templateKwargsJson:
+      request.templateVariables === undefined ? undefined : JSON.stringify(request.templateVariables),
+  });
+}
+
+/** What the addon is asked to generate for a rendered chat. */
+export function chatGeneration(request: GenerateRequest, chat: RenderedChat): GenerateInput {
+  const thinking =
+    chat.thinkingStart !== undefined && chat.thinkingEnds.length > 0
+      ? { start: chat.thinkingStart, ends: chat.thinkingEnds, open: chat.thinkingOpen }
+      : undefined;
+  const { prefill = "" } = request;
+  return present({
+    ...samplingOf(request),
+    ...sharingOf(request),
+    prompt: chat.prompt + prefill,
+    parseSpecial: true,
+    stops: [...(request.stop ?? []), ...chat.stops],
+    constraint: constraintOf(request) ?? toolFormOf(request, chat)?.constraint,
+    // A prefilled answer has begun: its reasoning, if any, is over.
+    thinking: prefill === "" ? thinking : undefined,
+    preservedTokens: chat.preservedTokens,
+  });
+}
+
+/** What the addon is asked to generate for a raw prompt. */
+export function promptGeneration(request: GenerateRequest): GenerateInput {
+  return present({
+    ...samplingOf(request),
+    ...sharingOf(request),
+    prompt: (request.prompt ?? "") + (request.prefill ?? ""),
+    parseSpecial: request.parseSpecial ?? false,
+    constraint: constraintOf(request),
+    stops: [...(request.stop ?? [])],
+  });
+}
+
+/** How the tools of a request shape its answer; undefined where they do not. */
+export function toolFormOf(request: GenerateRequest, chat: RenderedChat): ToolForm | undefined {
+  const { tools } = request;
+  if (!tools?.length || constraintOf(request) !== undefined || request.grammar !== undefined)
+    return undefined;
+  return toolForm(tools, request.toolChoice, chat);
+}
+
+function constraintOf({ constraint, prefill = "" }: GenerateRequest): Constraint | undefined {
+  return constraint === undefined || prefill === "" ? constraint : { ...constraint, prefix: prefill };
+}
