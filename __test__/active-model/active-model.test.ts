@@ -7,7 +7,8 @@ import { ModelDoesNotFitError } from "../../ts/active-model/does-not-fit.js";
 import { agentOf } from "../../ts/agent/agent.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Script, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fromRoot } from "../../scripts/lib/paths.mjs";
-import { duration, homeShortened, size, table } from "../../ts/cli/output.js";
+import { duration, homeShortened, size, table } from "../../ts/cli/support/output.js";
 import { SETTINGS } from "../../ts/settings/settings.js";
 import { pseudoGguf, startHub, type TestHub } from "../helpers/hub-server.js";
 import { MODELS, modelPath } from "../helpers/models.js";

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { Io } from "../../ts/cli/output.js";
-import { progressOn } from "../../ts/cli/progress.js";
+import type { Io } from "../../ts/cli/support/output.js";
+import { progressOn } from "../../ts/cli/support/progress.js";
 
 function io(terminal: boolean): { io: Io; text: () => string } {
   let text = "";

@@ -2,7 +2,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Embedder } from "../../ts/engine/embedding/embedder.js";
 import { LocalModel } from "../../ts/engine/model.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
+import { type Fake, useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 
 afterEach(() => setNativeForTests(undefined));
 

@@ -3,7 +3,8 @@ import { LocalModel } from "../../ts/engine/model.js";
 import type { TextGeneration } from "../../ts/engine/text/generation.js";
 import type { Piece } from "../../ts/engine/text/types.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
+import { type Fake, useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { CACHED_TOKENS, PROMPT_TOKENS } from "../helpers/fake-stream.js";
 
 afterEach(() => setNativeForTests(undefined));

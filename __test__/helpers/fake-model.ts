@@ -9,15 +9,15 @@ import type {
   ModelHeader,
   RenderedChat,
 } from "../../ts/native/addon.js";
-import type { Fake } from "./fake-native.js";
+import type { FakeCalls } from "./fake-calls.js";
 import { FakeStream } from "./fake-stream.js";
 
 /** Tokens of the fake are UTF-8 bytes. */
 export class FakeModel {
-  readonly #fake: Fake;
+  readonly #fake: FakeCalls;
   readonly #path: string;
 
-  constructor(fake: Fake, path: string) {
+  constructor(fake: FakeCalls, path: string) {
     this.#fake = fake;
     this.#path = path;
   }
@@ -95,10 +95,10 @@ const NO_METRICS: ContextMetrics = {
 };
 
 class FakeContext {
-  readonly #fake: Fake;
+  readonly #fake: FakeCalls;
   readonly #streams: FakeStream[] = [];
 
-  constructor(fake: Fake) {
+  constructor(fake: FakeCalls) {
     this.#fake = fake;
   }
 
@@ -139,10 +139,10 @@ class FakeContext {
 
 /** The vector of a text is its length followed by its first bytes: enough to tell texts apart. */
 class FakeEmbedder {
-  readonly #fake: Fake;
+  readonly #fake: FakeCalls;
   readonly #dimensions: number;
 
-  constructor(fake: Fake, dimensions: number) {
+  constructor(fake: FakeCalls, dimensions: number) {
     this.#fake = fake;
     this.#dimensions = dimensions;
   }

@@ -1,85 +1,18 @@
 import { totalmem } from "node:os";
-import type { ParsedAnswer } from "../../index.js";
 import type {
-  ChatInput,
-  ContextOptions,
-  EmbedderOptions,
   FitAssessment,
   FitOptions,
-  GenerateInput,
   LoadOptions,
-  LogRecord,
-  ModelHeader,
   ModelShape,
   NativeAddon,
-  RenderedChat,
 } from "../../ts/native/addon.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
+import { FakeCalls } from "./fake-calls.js";
 import { FakeModel } from "./fake-model.js";
-import type { FakeStream } from "./fake-stream.js";
-
-export interface FakePiece {
-  text?: string;
-  reasoning?: string;
-  tokens?: number;
-}
-
-/** How the fake addon behaves. Errors are written as the addon writes them: `CODE: message`. */
-export interface Script {
-  /** What a generation answers. Default: "Hello", " there". */
-  pieces?: readonly FakePiece[] | ((input: GenerateInput) => readonly FakePiece[]);
-  finishReason?: "stop" | "length" | "context";
-  /** Pieces after which a stream waits until it is cancelled or released. */
-  holdAfter?: number;
-  /** Comes out of a stream although it was cancelled before, as what the engine had ready does. */
-  latePiece?: FakePiece;
-  /** Rejects the read that follows the last piece. */
-  streamError?: string;
-  /** Thrown by `generate`. */
-  generateError?: string;
-  loadError?: string | ((path: string) => string | undefined);
-  /** What every model takes. */
-  neededBytes?: number;
-  /** Free bytes of the machine. Default 1,000. */
-  memoryAvailable?: number;
-  /** Bytes of a control group; without one the machine is not limited. */
-  memoryLimit?: number;
-  /** Loads wait for `Fake.release`. */
-  holdLoads?: boolean;
-  /** Closing a model waits for `Fake.release`. */
-  holdCloses?: boolean;
-  embedError?: (texts: readonly string[]) => string | undefined;
-  /** Embedding batches wait for `Fake.release`. */
-  holdEmbeddings?: boolean;
-  maxEmbeddingTokens?: number;
-  header?: Partial<ModelHeader>;
-  rendered?: Partial<RenderedChat>;
-  /** How answers to requests with tools are read. Default: they are text. */
-  parse?: (text: string, partial: boolean) => ParsedAnswer;
-}
+import type { Script } from "./fake-script.js";
 
 /** A stand-in for the addon that records how it was called. */
-export class Fake {
-  readonly script: Script;
-  readonly loads: { path: string; options: LoadOptions }[] = [];
-  readonly headers: string[] = [];
-  readonly chats: ChatInput[] = [];
-  readonly inputs: GenerateInput[] = [];
-  readonly streams: FakeStream[] = [];
-  readonly contexts: ContextOptions[] = [];
-  readonly embedders: EmbedderOptions[] = [];
-  readonly batches: { texts: readonly string[]; options: object; cancelled: boolean }[] = [];
-  /** What was closed, in order. */
-  readonly closed: string[] = [];
-  readonly logs: LogRecord[] = [];
-  logLevel: string | undefined;
-  cancelledLoads = 0;
-  #waiting: (() => void)[] = [];
-
-  constructor(script: Script = {}) {
-    this.script = script;
-  }
-
+export class Fake extends FakeCalls {
   get addon(): NativeAddon {
     const addon = {
       readHeader: async (path: string) => {
@@ -116,34 +49,6 @@ export class Fake {
       }),
     };
     return addon as unknown as NativeAddon;
-  }
-
-  header(path: string): ModelHeader {
-    return {
-      path,
-      files: [path],
-      fileBytes: 1,
-      architecture: "fake",
-      quantization: "F16",
-      parameterCount: 1,
-      tensorCount: 1,
-      contextLength: 2048,
-      embeddingLength: 8,
-      blockCount: 1,
-      vocabularySize: 256,
-      kind: "chat",
-      weightBytes: 1,
-      ...this.script.header,
-    };
-  }
-
-  /** Waits while the script holds this kind of work. */
-  async held(holds: boolean | undefined): Promise<void> {
-    if (holds) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-  }
-
-  release(): void {
-    for (const go of this.#waiting.splice(0)) go();
   }
 
   /** A model needs what the script says, whatever its shape. */

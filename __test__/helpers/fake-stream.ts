@@ -1,5 +1,5 @@
 import type { Chunk, GenerateInput, Usage } from "../../ts/native/addon.js";
-import type { FakePiece, Script } from "./fake-native.js";
+import type { FakePiece, Script } from "./fake-script.js";
 
 export const PROMPT_TOKENS = 7;
 export const CACHED_TOKENS = 3;

@@ -2,7 +2,8 @@ import { ChannelType, createMessageMemory, type IAgentRuntime, stringToUuid } fr
 import bootstrap from "@elizaos/plugin-bootstrap";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type FakePiece, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { FakePiece } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";
 

@@ -1,7 +1,8 @@
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Script, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";
 

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { residentCount } from "../../ts/engine/residents.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
 import { LocalInferenceService } from "../../ts/service.js";
-import { type Script, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";
 

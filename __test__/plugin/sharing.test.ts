@@ -4,7 +4,8 @@ import { agentOf } from "../../ts/agent/agent.js";
 import { memoryArbiter } from "../../ts/engine/memory/shared.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
 import { LocalInferenceService } from "../../ts/service.js";
-import { type Script, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent } from "../helpers/runtime.js";
 

@@ -1,7 +1,8 @@
 import { type IAgentRuntime, ModelType } from "@elizaos/core";
 import { afterEach, describe, expect, it } from "vitest";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
+import { type Fake, useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { parseCalls as parse } from "../helpers/parse-calls.js";
 import { startAgent, type TestAgent } from "../helpers/runtime.js";

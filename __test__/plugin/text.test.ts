@@ -1,7 +1,8 @@
 import { type IAgentRuntime, ModelType, runWithStreamingContext } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Fake, type Script, useFake } from "../helpers/fake-native.js";
+import { type Fake, useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { PROMPT_TOKENS } from "../helpers/fake-stream.js";
 import { modelsDirectory } from "../helpers/models.js";
 import { startAgent, type TestAgent } from "../helpers/runtime.js";

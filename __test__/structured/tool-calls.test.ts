@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { LocalModel } from "../../ts/engine/model.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
-import { type Script, useFake } from "../helpers/fake-native.js";
+import { useFake } from "../helpers/fake-native.js";
+import type { Script } from "../helpers/fake-script.js";
 import { parseCalls as parse } from "../helpers/parse-calls.js";
 
 const TOOL = { type: "function", function: { name: "look" } } as const;

@@ -8,8 +8,8 @@ import { Exchange } from "./exchange.js";
 import { parseOverrides } from "./overrides.js";
 import { Resolutions, type ResolutionsOptions } from "./resolutions.js";
 import type { ResolvedLoad } from "./resolve-load.js";
-import { SLOTS, Slot, type SlotName, type SlotState, unlessAborted } from "./slot.js";
-import { type Wish, wishOf } from "./wish.js";
+import { SLOTS, Slot, type SlotName, type SlotState, unlessAborted, type Wish } from "./slot.js";
+import { wishOf } from "./wish.js";
 
 /** What {@link ActiveModels} needs of its surroundings. */
 export interface ActiveModelsOptions extends ResolutionsOptions {

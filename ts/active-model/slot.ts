@@ -1,7 +1,7 @@
 import { abortError, LocalInferenceError, throwIfAborted } from "../errors.js";
 import { type Deferred, deferred } from "../support/deferred.js";
-import type { ResolvedLoad } from "./resolve-load.js";
-import type { Wish } from "./wish.js";
+import type { LoadOverrides } from "./overrides.js";
+import type { Purpose, ResolvedLoad } from "./resolve-load.js";
 
 /** What a model is used for. */
 export const SLOTS = ["small", "large", "embedding"] as const;
@@ -21,6 +21,13 @@ export interface SlotState {
   readonly error?: { readonly code: string; readonly message: string };
   /** Requests that use the model now. */
   readonly requests: number;
+}
+
+/** What a slot should use. */
+export interface Wish {
+  /** As a setting names a model. */
+  readonly name: string;
+  readonly how: { readonly purpose: Purpose; readonly overrides?: LoadOverrides };
 }
 
 /** A model that a switch chose. */

@@ -1,13 +1,4 @@
-import type { LoadOverrides } from "./overrides.js";
-import type { Purpose } from "./resolve-load.js";
-import type { Slot } from "./slot.js";
-
-/** What a slot should use. */
-export interface Wish {
-  /** As a setting names a model. */
-  readonly name: string;
-  readonly how: { readonly purpose: Purpose; readonly overrides?: LoadOverrides };
-}
+import type { Slot, Wish } from "./slot.js";
 
 /**
  * What a slot should use: what a switch chose, unless the settings or the remembered choice have come to name another

@@ -8,8 +8,8 @@ import { remove, verify } from "./commands/installed.js";
 import { models } from "./commands/models.js";
 import { pull } from "./commands/pull.js";
 import { use } from "./commands/use.js";
-import { CliContext, describe, EXIT_CODES, type GlobalOptions } from "./context.js";
-import { type Io, writeJson, writeLine } from "./output.js";
+import { CliContext, describe, EXIT_CODES, type GlobalOptions } from "./support/context.js";
+import { type Io, writeJson, writeLine } from "./support/output.js";
 
 type Work = (context: CliContext, ...rest: never[]) => Promise<void>;
 

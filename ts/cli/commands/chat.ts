@@ -4,8 +4,8 @@ import type { Agent } from "../../agent/agent.js";
 import type { TextSpec } from "../../engine/engine.js";
 import type { ChatMessage, GenerationResult } from "../../engine/text/types.js";
 import { present } from "../../support/present.js";
-import type { CliContext } from "../context.js";
-import { printable, writeLine } from "../output.js";
+import type { CliContext } from "../support/context.js";
+import { printable, writeLine } from "../support/output.js";
 
 export interface ChatOptions {
   readonly model?: string;

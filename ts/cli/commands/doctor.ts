@@ -1,8 +1,8 @@
 import { type DoctorReport, doctorReport, type RoleReport } from "../../views/doctor.js";
 import type { MachineView } from "../../views/machine.js";
 import { settingLines } from "../../views/settings.js";
-import type { CliContext } from "../context.js";
-import { homeShortened, size } from "../output.js";
+import type { CliContext } from "../support/context.js";
+import { homeShortened, size } from "../support/output.js";
 
 /** `doctor`: what is here, what is used, what is wrong and how to mend it. Ends with 1 when something cannot work. */
 export async function doctor(context: CliContext): Promise<void> {

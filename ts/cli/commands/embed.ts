@@ -1,5 +1,5 @@
 import { invalidInput } from "../../errors.js";
-import type { CliContext } from "../context.js";
+import type { CliContext } from "../support/context.js";
 import { piped } from "./chat.js";
 
 /** `embed`: a vector for each text given, or for each line piped in. */

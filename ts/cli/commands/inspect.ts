@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { sizeOf } from "../../download/files.js";
 import { type Inspection, inspectFile } from "../../views/inspect.js";
-import type { CliContext } from "../context.js";
-import { size } from "../output.js";
+import type { CliContext } from "../support/context.js";
+import { size } from "../support/output.js";
 import { requireInstalled } from "./installed.js";
 
 /** `inspect`: what a GGUF says about itself, and what its KV cache takes. */

@@ -3,9 +3,9 @@ import type { InstalledModel } from "../../download/registry.js";
 import type { FileState, Verification } from "../../download/verify.js";
 import { invalidInput, LocalInferenceError } from "../../errors.js";
 import { installedLine } from "../../views/models.js";
-import type { CliContext } from "../context.js";
-import { size } from "../output.js";
-import { progressOn, SILENT } from "../progress.js";
+import type { CliContext } from "../support/context.js";
+import { size } from "../support/output.js";
+import { progressOn, SILENT } from "../support/progress.js";
 
 /** @throws LocalInferenceError `MODEL_NOT_FOUND` that says how to see what there is. */
 export async function requireInstalled(context: CliContext, id: string): Promise<InstalledModel> {

@@ -7,8 +7,8 @@ import {
   type RecommendationView,
   recommendationView,
 } from "../../views/models.js";
-import { type CliContext, describe } from "../context.js";
-import { size, table } from "../output.js";
+import { type CliContext, describe } from "../support/context.js";
+import { size, table } from "../support/output.js";
 
 /** `models`: what the catalog has, what fits here, what is installed. */
 export async function models(context: CliContext, options: { installed?: boolean }): Promise<void> {

@@ -2,9 +2,9 @@ import { modelsOf } from "../../download/hub.js";
 import { hubReference } from "../../download/reference.js";
 import { companionRoles, wantedByText } from "../../download/wanted.js";
 import { installedLine } from "../../views/models.js";
-import type { CliContext } from "../context.js";
-import { size, table } from "../output.js";
-import { progressOn, SILENT } from "../progress.js";
+import type { CliContext } from "../support/context.js";
+import { size, table } from "../support/output.js";
+import { progressOn, SILENT } from "../support/progress.js";
 
 export interface PullCommandOptions {
   readonly with?: string;

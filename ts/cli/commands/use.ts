@@ -1,7 +1,7 @@
 import { type Role, readSelection, type Selection, writeSelection } from "../../download/selection.js";
 import { readModelHeader } from "../../engine/model.js";
 import { invalidInput } from "../../errors.js";
-import type { CliContext } from "../context.js";
+import type { CliContext } from "../support/context.js";
 import { requireInstalled } from "./installed.js";
 
 const SETTING_OF = {

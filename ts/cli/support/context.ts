@@ -1,8 +1,8 @@
-import type { Agent } from "../agent/agent.js";
-import { openStore } from "../agent/open-store.js";
-import type { ModelStore } from "../download/store.js";
-import { LocalInferenceError } from "../errors.js";
-import { type Config, readConfig } from "../settings/config.js";
+import type { Agent } from "../../agent/agent.js";
+import { openStore } from "../../agent/open-store.js";
+import type { ModelStore } from "../../download/store.js";
+import { LocalInferenceError } from "../../errors.js";
+import { type Config, readConfig } from "../../settings/config.js";
 import { type Io, writeJson, writeLine } from "./output.js";
 
 /** Options that every command has. */
@@ -43,7 +43,7 @@ export class CliContext {
 
   /** What an agent with the same settings would use; `settings` come first. The caller closes it. */
   async agent(settings: Readonly<Record<string, string | undefined>> = {}): Promise<Agent> {
-    const { Agent } = await import("../agent/agent.js");
+    const { Agent } = await import("../../agent/agent.js");
     return new Agent({ getSetting: (name) => settings[name] ?? this.overrides[name] }, this.io.environment);
   }
 
