@@ -9,11 +9,6 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-export declare class NativeAnswerParser {
-  /** The parts of an answer; of what there is so far when it is `partial`. */
-  parse(text: string, partial: boolean): ParsedAnswer
-}
-
 export declare class NativeContext {
   get info(): ContextInfo
   /** What runs, waits and is cached, and what was done since the context was opened. */
@@ -69,6 +64,25 @@ export declare class NativeStream {
   cancel(): void
 }
 
+/**
+ * A conversation as the model's template renders it. What the template fixes about the answer (where reasoning begins
+ * and ends, its stops, the form of tool calls) goes with it to the request that continues it.
+ */
+export declare class RenderedChat {
+  /** The prompt, special tokens included. */
+  get prompt(): string
+  /** llama.cpp's name of the format of answers. */
+  get format(): string
+  /** Whether the model has no template, so that a plain form was used. */
+  get usedFallback(): boolean
+  /** Whether the template has a switch for reasoning. */
+  get supportsThinking(): boolean
+  /** Whether the template has a form of its own for calls of the tools that were rendered. */
+  get constrainsCalls(): boolean
+  /** The parts of an answer, from its text and its reasoning; of what there is so far when it is `partial`. */
+  read(text: string, reasoning: string, partial: boolean): ParsedAnswer
+}
+
 export interface Accelerator {
   backend: "cuda" | "vulkan" | "metal"
   available: boolean
@@ -84,15 +98,6 @@ export interface AcceleratorDevice {
 
 /** Accelerators that this machine has, whether or not a module for them is installed. Loads the drivers' libraries. */
 export declare function accelerators(): Promise<Array<Accelerator>>
-
-export interface AnswerFormat {
-  number: number
-  generationPrompt: string
-  parser: string
-}
-
-/** A reader of the answers to one rendered chat. */
-export declare function answerParser(format: AnswerFormat): NativeAnswerParser
 
 /** What a model of this shape takes on a machine, and whether it fits. */
 export declare function assessFit(shape: ModelShape, options: FitOptions): FitAssessment
@@ -279,6 +284,8 @@ export interface GenerateInput {
   prompt?: string
   promptTokens?: Uint32Array
   parseSpecial?: boolean
+  chat?: RenderedChat
+  prefill?: string
   maxTokens?: number
   minTokens?: number
   temperature?: number
@@ -307,8 +314,6 @@ export interface GenerateInput {
   grammar?: string
   constraint?: ConstraintInput
   ignoreEos?: boolean
-  thinking?: ThinkingTags
-  preservedTokens?: Array<string>
   speculative?: "off" | "auto" | SpeculativeWindow
   lane?: "interactive" | "normal" | "background"
   queueTimeoutMs?: number
@@ -441,23 +446,6 @@ export declare function readHeader(path: string): Promise<ModelHeader>
 /** The shape of the GGUF at `path`, from its header. */
 export declare function readShape(path: string): Promise<ModelShape>
 
-export interface RenderedChat {
-  prompt: string
-  format: string
-  usedFallback: boolean
-  stops: Array<string>
-  thinkingStart?: string
-  thinkingEnds: Array<string>
-  thinkingOpen: boolean
-  preservedTokens: Array<string>
-  supportsThinking: boolean
-  grammar?: string
-  grammarLazy: boolean
-  triggerWords: Array<string>
-  triggerPatterns: Array<string>
-  answerFormat: AnswerFormat
-}
-
 /** Which records are collected; default warn. */
 export declare function setLogLevel(level: "off" | "error" | "warn" | "info" | "debug"): void
 
@@ -491,12 +479,6 @@ export interface StateFolder {
 
 /** Removes and returns the records collected since the last call, oldest first; at most the newest 1,024. */
 export declare function takeLogs(): Array<LogRecord>
-
-export interface ThinkingTags {
-  start: string
-  ends: Array<string>
-  open: boolean
-}
 
 export interface TokenAlternative {
   token: number

@@ -773,16 +773,15 @@ if (
   }
 }
 
-const { NativeAnswerParser, NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeStream, accelerators, answerParser, assessFit, backendInfo, defaultHeadroom, errorCodes, hardwareFacts, loadModel, powerState, readHeader, readShape, setLogLevel, takeLogs } = nativeBinding
-export { NativeAnswerParser }
+const { NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeStream, RenderedChat, accelerators, assessFit, backendInfo, defaultHeadroom, errorCodes, hardwareFacts, loadModel, powerState, readHeader, readShape, setLogLevel, takeLogs } = nativeBinding
 export { NativeContext }
 export { NativeEmbedder }
 export { NativeEmbedding }
 export { NativeLoading }
 export { NativeModel }
 export { NativeStream }
+export { RenderedChat }
 export { accelerators }
-export { answerParser }
 export { assessFit }
 export { backendInfo }
 export { defaultHeadroom }

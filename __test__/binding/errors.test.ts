@@ -71,7 +71,6 @@ describe("an option of a generation", () => {
     ["logitBias", { logitBias: [{ token: 1.5, bias: 1 }] }],
     ["logitBias", { logitBias: [{ token: 32_000, bias: 1 }] }],
     ["logitBias", { logitBias: [{ token: 1, bias: Number.NaN }] }],
-    ["preservedTokens", { preservedTokens: [""] }],
   ])("out of range is refused at once and named: %s %o", async (name, options) => {
     const message = await rejection("INVALID_INPUT", () =>
       context.generate({ prompt: "a", maxTokens: 4, ...options }),
@@ -90,7 +89,8 @@ describe("an option of a generation", () => {
     ["grammar", 5],
     ["parseSpecial", "yes"],
     ["logitBias", [{ token: 1 }]],
-    ["thinking", { start: "a" }],
+    ["chat", { prompt: "a" }],
+    ["prefill", 5],
     ["promptTokens", [1, 2]],
     ["promptTokens", new Int32Array([1, 2])],
   ])("of the wrong type is an error that names it, not a crash: %s", (name, value) => {
@@ -230,5 +230,32 @@ describe("tokens and templates", () => {
     });
     expect(prompt.endsWith(CAPITAL.prompt?.slice(-80) ?? "?")).toBe(true);
     await chat.close();
+  });
+
+  it("a request continues one of a prompt, tokens and a rendered chat, and tokens take no prefill", async () => {
+    const chat = await model.renderChat({ messagesJson: JSON.stringify([{ role: "user", content: "x" }]) });
+    const promptTokens = new Uint32Array([1]);
+    const several = [{}, { chat, prompt: "a" }, { chat, promptTokens }, { prompt: "a", promptTokens }];
+    for (const input of [...several, { promptTokens, prefill: "a" }]) {
+      await rejection("INVALID_INPUT", () => context.generate(input));
+    }
+    const { done } = await generate(context, { chat, maxTokens: 2 });
+    const written = await generate(context, { prompt: chat.prompt, parseSpecial: true, maxTokens: 2 });
+    expect(done.usage.promptTokens).toBe(written.done.usage.promptTokens);
+  });
+
+  it("a rendered chat says where reasoning begins, unless its answer has begun", async () => {
+    const messagesJson = JSON.stringify([{ role: "user", content: "x" }]);
+    const template = "{{ messages[0].content }}{% if add_generation_prompt %}<think>{% endif %}";
+    const chat = await model.renderChat({ messagesJson, template });
+    expect(chat.prompt).toBe("x<think>");
+    const options = { temperature: 0, ignoreEos: true, maxTokens: 8 };
+    const piece = async (prefill: string) => {
+      const { chunks, text } = await generate(context, { chat, prefill, ...options });
+      return { text, reasoning: chunks.map(({ reasoning }) => reasoning).join("") };
+    };
+    const [reasoned, answered] = [await piece(""), await piece("a")];
+    expect(reasoned).toEqual({ text: "", reasoning: expect.stringMatching(/./) });
+    expect(answered).toEqual({ text: expect.stringMatching(/./), reasoning: "" });
   });
 });

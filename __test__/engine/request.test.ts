@@ -3,20 +3,16 @@ import { chatGeneration, chatInput, promptGeneration, samplingOf } from "../../t
 import type { GenerateRequest } from "../../ts/engine/text/types.js";
 import type { RenderedChat } from "../../ts/native/addon.js";
 
-const RENDERED: RenderedChat = {
+const FACTS = {
   prompt: "<user>Hi",
   format: "fake",
   usedFallback: false,
-  stops: ["<end>"],
-  thinkingEnds: [],
-  thinkingOpen: false,
-  preservedTokens: ["<tool>"],
   supportsThinking: false,
-  grammarLazy: false,
-  triggerWords: [],
-  triggerPatterns: [],
-  answerFormat: { number: 0, generationPrompt: "<assistant>", parser: "" },
+  constrainsCalls: false,
+  read: (content: string) => ({ content, reasoning: "", calls: [] }),
 };
+const RENDERED: RenderedChat = FACTS;
+const CALLING: RenderedChat = { ...FACTS, constrainsCalls: true };
 const MESSAGES = [{ role: "user", content: "Hi" }] as const;
 const TOOL = { type: "function", function: { name: "look" } } as const;
 
@@ -62,31 +58,15 @@ describe("sampling options", () => {
 });
 
 describe("a chat", () => {
-  it("is rendered by the template and then generated with the template's stops", () => {
+  it("is rendered by the template, whose rules go with it to the addon", () => {
     const request: GenerateRequest = { messages: MESSAGES, stop: ["\n"] };
     expect(chatInput(request)).toEqual({
       messagesJson: '[{"role":"user","content":"Hi"}]',
       addGenerationPrompt: true,
     });
     expect(chatGeneration(request, RENDERED)).toEqual({
-      prompt: "<user>Hi",
-      parseSpecial: true,
-      stops: ["\n", "<end>"],
-      preservedTokens: ["<tool>"],
-    });
-  });
-
-  it("tells the engine where reasoning starts and ends", () => {
-    const rendered = {
-      ...RENDERED,
-      thinkingStart: "<think>",
-      thinkingEnds: ["</think>"],
-      thinkingOpen: true,
-    };
-    expect(chatGeneration({ messages: MESSAGES }, rendered).thinking).toEqual({
-      start: "<think>",
-      ends: ["</think>"],
-      open: true,
+      chat: RENDERED,
+      stops: ["\n"],
     });
   });
 
@@ -100,26 +80,12 @@ describe("a chat", () => {
     );
   });
 
-  it("a call that must happen follows the template's grammar, from the end of the prompt on", () => {
+  it("calls follow the template's own form where it has one", () => {
     const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "required" };
-    expect(chatGeneration(request, { ...RENDERED, grammar: "root ::= call" }).constraint).toEqual({
-      kind: "gbnf",
-      source: "root ::= call",
-      prefix: "<assistant>",
+    expect(chatGeneration(request, CALLING)).toEqual({
+      chat: CALLING,
+      stops: [],
     });
-  });
-
-  it("a call that may happen follows it from its trigger on", () => {
-    const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], toolChoice: "auto" };
-    const lazy = { ...RENDERED, grammar: "root ::= call", grammarLazy: true };
-    const triggers = { triggerWords: ["<call>"], triggerPatterns: [">>>(?!all)", "^to$"] };
-    expect(chatGeneration(request, { ...lazy, ...triggers }).constraint).toEqual({
-      kind: "gbnf",
-      source: "root ::= call",
-      triggers: ["<call>"],
-      triggerPatterns: ["^to$"],
-    });
-    expect(chatGeneration(request, lazy)).not.toHaveProperty("constraint");
   });
 
   it("a template that knows no tools can still be made to call one", () => {
@@ -134,14 +100,15 @@ describe("a chat", () => {
   it("a prefill continues the prompt and belongs to what the constraint describes", () => {
     const constraint = { kind: "gbnf", source: 'root ::= "ab"' } as const;
     expect(chatGeneration({ messages: MESSAGES, prefill: "a", constraint }, RENDERED)).toMatchObject({
-      prompt: "<user>Hia",
+      chat: RENDERED,
+      prefill: "a",
       constraint: { ...constraint, prefix: "a" },
     });
   });
 
   it("the caller's grammar wins over the template's", () => {
     const request: GenerateRequest = { messages: MESSAGES, tools: [TOOL], grammar: "root ::= mine" };
-    const input = chatGeneration(request, { ...RENDERED, grammar: "root ::= call" });
+    const input = chatGeneration(request, RENDERED);
     expect(input.grammar).toBe("root ::= mine");
     expect(input).not.toHaveProperty("constraint");
   });

@@ -45,15 +45,10 @@ export class FakeModel {
       prompt: messages.map(({ role, content }) => `<${role}>${content}`).join(""),
       format: "fake",
       usedFallback: false,
-      stops: [],
-      thinkingEnds: [],
-      thinkingOpen: false,
-      preservedTokens: [],
       supportsThinking: false,
-      grammarLazy: false,
-      triggerWords: [],
-      triggerPatterns: [],
-      answerFormat: { number: 0, generationPrompt: "", parser: "" },
+      constrainsCalls: false,
+      read: (text, _, partial) =>
+        this.#fake.script.parse?.(text, partial) ?? { content: text, reasoning: "", calls: [] },
       ...this.#fake.script.rendered,
     };
   }
@@ -123,7 +118,7 @@ class FakeContext {
   }
 
   generate(input: GenerateInput): FakeStream {
-    this.#fake.inputs.push(input);
+    this.#fake.inputs.push(completed(input));
     if (this.#fake.script.generateError !== undefined) throw new Error(this.#fake.script.generateError);
     const stream = new FakeStream(this.#fake.script, input);
     this.#streams.push(stream);
@@ -135,6 +130,12 @@ class FakeContext {
     this.#fake.closed.push("context");
     for (const stream of this.#streams) stream.cancel();
   }
+}
+
+/** The input with the prompt that the addon makes of it. */
+function completed({ chat, prefill = "", ...input }: GenerateInput): GenerateInput {
+  if (chat !== undefined) return { ...input, prompt: chat.prompt + prefill, parseSpecial: true };
+  return input.prompt === undefined ? input : { ...input, prompt: input.prompt + prefill };
 }
 
 /** The vector of a text is its length followed by its first bytes: enough to tell texts apart. */

@@ -43,10 +43,6 @@ export class Fake extends FakeCalls {
         this.logLevel = level;
       },
       errorCodes: () => [],
-      answerParser: () => ({
-        parse: (text: string, partial: boolean) =>
-          this.script.parse?.(text, partial) ?? { content: text, reasoning: "", calls: [] },
-      }),
     };
     return addon as unknown as NativeAddon;
   }

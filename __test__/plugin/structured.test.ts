@@ -34,7 +34,7 @@ const ask = (runtime: IAgentRuntime, params: object): Promise<unknown> =>
 const answering = (...texts: string[]): Script => {
   let given = 0;
   return {
-    rendered: { grammar: "root ::= call", grammarLazy: true, triggerWords: ["<call>"] },
+    rendered: { constrainsCalls: true },
     parse,
     pieces: () => [{ text: texts[Math.min(given++, texts.length - 1)] ?? "" }],
   };

@@ -7,7 +7,7 @@ import { parseCalls as parse } from "../helpers/parse-calls.js";
 
 const TOOL = { type: "function", function: { name: "look" } } as const;
 const MESSAGES = [{ role: "user", content: "Hi" }] as const;
-const RENDERED = { grammar: "root ::= call", grammarLazy: true, triggerWords: ["<call>"] };
+const RENDERED = { constrainsCalls: true };
 
 afterEach(() => setNativeForTests(undefined));
 

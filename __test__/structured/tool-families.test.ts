@@ -62,7 +62,7 @@ async function read(chat: RenderedChat, output: string, finishReason: "stop" | "
       return text === undefined ? ({ ...chunk, done: { finishReason, usage: {} } } as Chunk) : chunk;
     },
   };
-  const reader = await CallReader.ofTemplate(source, tools, chat);
+  const reader = CallReader.ofTemplate(source, tools, chat);
   let [text, streamed] = ["", ""];
   for (;;) {
     const chunk = await reader.next();

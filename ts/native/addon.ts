@@ -21,7 +21,6 @@ export type {
   LogRecord,
   ModelHeader,
   ModelShape,
-  NativeAnswerParser,
   NativeContext,
   NativeEmbedder,
   NativeEmbedding,
@@ -47,7 +46,6 @@ export type NativeAddon = Pick<
   | "hardwareFacts"
   | "takeLogs"
   | "setLogLevel"
-  | "answerParser"
   | "errorCodes"
   | "loadModel"
 >;

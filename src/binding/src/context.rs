@@ -180,7 +180,7 @@ impl NativeContext {
 
   /// Queues a generation. Bad options throw here; everything later arrives through the stream.
   #[napi]
-  pub fn generate(&self, input: GenerateInput) -> napi::Result<NativeStream> {
+  pub fn generate(&self, input: GenerateInput<'_>) -> napi::Result<NativeStream> {
     let model = self.handle.shared().model().map_err(to_js)?;
     let (prompt, options) = input.split(model.vocabulary_size()).map_err(to_js)?;
     options.validate(model.vocabulary_size()).map_err(to_js)?;

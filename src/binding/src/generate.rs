@@ -7,10 +7,11 @@ use local_inference_core::options::{
   ContextFull, Dry, GenerateOptions, Mirostat, QueueOptions, SamplingOptions, Xtc,
 };
 use local_inference_core::speculate::Limits;
-use local_inference_core::text::{ReasoningTags, TextOptions};
-use napi::bindgen_prelude::{Either, Uint32Array};
+use local_inference_core::text::TextOptions;
+use napi::bindgen_prelude::{ClassInstance, Either, Uint32Array};
 use napi_derive::napi;
 
+use crate::chat::RenderedChat;
 use crate::constraint::{self, ConstraintInput};
 use crate::numbers::{duration, signed, whole};
 
@@ -18,13 +19,6 @@ use crate::numbers::{duration, signed, whole};
 pub struct LogitBias {
   pub token: f64,
   pub bias: f64,
-}
-
-#[napi(object, object_to_js = false)]
-pub struct ThinkingTags {
-  pub start: String,
-  pub ends: Vec<String>,
-  pub open: bool,
 }
 
 /// Limits of the drafts of a request.
@@ -36,10 +30,13 @@ pub struct SpeculativeWindow {
 }
 
 #[napi(object, object_to_js = false)]
-pub struct GenerateInput {
+pub struct GenerateInput<'env> {
   pub prompt: Option<String>,
   pub prompt_tokens: Option<Uint32Array>,
   pub parse_special: Option<bool>,
+  #[napi(ts_type = "RenderedChat")]
+  pub chat: Option<ClassInstance<'env, RenderedChat>>,
+  pub prefill: Option<String>,
   pub max_tokens: Option<f64>,
   pub min_tokens: Option<f64>,
   pub temperature: Option<f64>,
@@ -69,8 +66,6 @@ pub struct GenerateInput {
   pub grammar: Option<String>,
   pub constraint: Option<ConstraintInput>,
   pub ignore_eos: Option<bool>,
-  pub thinking: Option<ThinkingTags>,
-  pub preserved_tokens: Option<Vec<String>>,
   #[napi(ts_type = "\"off\" | \"auto\" | SpeculativeWindow")]
   pub speculative: Option<Either<String, SpeculativeWindow>>,
   #[napi(ts_type = "\"interactive\" | \"normal\" | \"background\"")]
@@ -89,26 +84,19 @@ pub(crate) enum Prompt {
   Text { text: String, rendered: bool },
 }
 
-impl GenerateInput {
+impl GenerateInput<'_> {
   /// The prompt and the options; ranges are the engine's to check, whole numbers and tokens are checked here.
   pub(crate) fn split(self, vocabulary_size: u32) -> Result<(Prompt, GenerateOptions)> {
     let defaults = GenerateOptions::default();
-    let options = GenerateOptions {
+    let mut options = GenerateOptions {
       max_tokens: whole("maxTokens", self.max_tokens)?,
       min_tokens: whole("minTokens", self.min_tokens)?.unwrap_or(0),
       sampling: sampling(&self)?,
-      text: TextOptions {
-        stops: self.stops.unwrap_or_default(),
-        reasoning: self.thinking.map(|tags| ReasoningTags {
-          start: tags.start,
-          ends: tags.ends,
-          open: tags.open,
-        }),
-      },
+      text: TextOptions { stops: self.stops.unwrap_or_default(), reasoning: None },
       constraint: constraint::of(self.constraint, self.grammar)?,
       logprobs: whole("logprobs", self.logprobs)?,
       ignore_eos: self.ignore_eos.unwrap_or(defaults.ignore_eos),
-      preserved_tokens: self.preserved_tokens.unwrap_or_default(),
+      preserved_tokens: Vec::new(),
       speculative: speculative(self.speculative)?,
       queue: QueueOptions {
         lane: self.lane.map(|text| text.parse()).transpose()?.unwrap_or_default(),
@@ -118,13 +106,22 @@ impl GenerateInput {
         prewarm: self.prewarm.unwrap_or_default(),
       },
     };
-    let prompt = match (self.prompt, self.prompt_tokens) {
-      (Some(text), None) => Prompt::Text { text, rendered: self.parse_special.unwrap_or(false) },
-      (None, Some(tokens)) => Prompt::Tokens(
+    let prefill = self.prefill.unwrap_or_default();
+    let prompt = match (self.prompt, self.prompt_tokens, self.chat) {
+      (Some(text), None, None) => {
+        Prompt::Text { text: text + &prefill, rendered: self.parse_special.unwrap_or(false) }
+      }
+      (None, Some(tokens), None) if prefill.is_empty() => Prompt::Tokens(
         tokens.iter().map(|&token| check_token(token, vocabulary_size)).collect::<Result<_>>()?,
       ),
+      (None, None, Some(chat)) => {
+        let chat = chat.rendered();
+        chat.rules.apply(&mut options, !prefill.is_empty());
+        Prompt::Text { text: format!("{}{prefill}", chat.prompt), rendered: true }
+      }
       _ => {
-        return Err(EngineError::new(ErrorCode::InvalidInput, "give either prompt or promptTokens"));
+        let message = "give one of prompt, promptTokens and chat; promptTokens takes no prefill";
+        return Err(EngineError::new(ErrorCode::InvalidInput, message));
       }
     };
     Ok((prompt, options))
@@ -169,7 +166,7 @@ fn check_token(token: u32, vocabulary_size: u32) -> Result<Token> {
   Ok(token.cast_signed())
 }
 
-fn sampling(input: &GenerateInput) -> Result<SamplingOptions> {
+fn sampling(input: &GenerateInput<'_>) -> Result<SamplingOptions> {
   let defaults = SamplingOptions::default();
   let bias =
     |entry: &LogitBias| Ok((signed("logitBias token", Some(entry.token), 0)?, float(Some(entry.bias), 0.0)));

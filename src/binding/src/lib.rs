@@ -3,7 +3,6 @@
 #![allow(unreachable_pub, reason = "napi exports what is public in private modules")]
 #![allow(missing_docs, reason = "fields are documented in ts/, where users read them")]
 
-mod answer;
 mod backend;
 mod chat;
 mod children;

@@ -100,7 +100,7 @@ impl NativeModel {
       let template = model.chat_template(input.template.as_deref())?;
       let rendered = template.render(&input.into())?;
       exit::arm();
-      Ok(rendered.into())
+      Ok(RenderedChat::new(rendered))
     })
   }
 

@@ -1,4 +1,8 @@
-//! Rules of chat rendering that no template states: the plain form, and where reasoning begins and ends.
+//! Rules of chat that no template states: the plain form, where reasoning begins and ends, how an answer is generated.
+
+mod answer;
+
+pub use answer::{AnswerRules, CallGrammar};
 
 use crate::text::ReasoningTags;
 

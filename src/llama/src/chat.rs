@@ -1,16 +1,20 @@
 //! Chat templates, rendered by llama.cpp's Jinja engine.
 
+mod parse;
+mod rendered;
+
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 
-use local_inference_core::chat::{PLAIN_STOP, PLAIN_TEMPLATE, reasoning_tags};
+use local_inference_core::chat::PLAIN_TEMPLATE;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
-use local_inference_core::text::ReasoningTags;
-use serde::Deserialize;
 
-use crate::chat_parse::AnswerFormat;
+pub use parse::{Answer, ToolCall};
+pub use rendered::RenderedChat;
+
 use crate::ffi::{LiChat, LiError, c_string, li_chat_free, li_chat_new, li_chat_render, li_string_free};
 use crate::model::Model;
+use rendered::Origin;
 
 /// A parsed template. Rendering is thread-safe.
 pub struct ChatTemplate {
@@ -46,55 +50,6 @@ pub struct ChatInput {
   pub enable_thinking: bool,
   /// Further variables of the template: a JSON object.
   pub template_kwargs: Option<String>,
-}
-
-/// A rendered prompt and what a reader of the answer needs to know.
-#[derive(Debug, Clone)]
-pub struct RenderedChat {
-  /// The prompt; tokenise it with special tokens parsed and added: what the vocabulary adds by itself (usually the
-  /// begin token) has been taken off here.
-  pub prompt: String,
-  /// llama.cpp's name of the answer's format.
-  pub format: String,
-  /// Whether the model has no template and the plain form was used.
-  pub plain: bool,
-  /// Strings that end the answer.
-  pub stops: Vec<String>,
-  /// Where reasoning begins and ends.
-  pub reasoning: Option<ReasoningTags>,
-  /// Special tokens that are part of the answer's format.
-  pub preserved_tokens: Vec<String>,
-  /// Whether the template has a switch for reasoning.
-  pub supports_thinking: bool,
-  /// GBNF that constrains tool calls.
-  pub grammar: Option<String>,
-  /// Whether the grammar waits for a trigger.
-  pub grammar_lazy: bool,
-  /// Texts, and regular expressions, at which a lazy grammar begins.
-  pub trigger_words: Vec<String>,
-  /// As above.
-  pub trigger_patterns: Vec<String>,
-  /// How the answer is read.
-  pub answer: AnswerFormat,
-}
-
-/// The shim's output object.
-#[derive(Deserialize)]
-struct Rendered {
-  prompt: String,
-  format: String,
-  generation_prompt: String,
-  supports_thinking: bool,
-  thinking_start: String,
-  thinking_ends: Vec<String>,
-  stops: Vec<String>,
-  preserved_tokens: Vec<String>,
-  grammar: String,
-  grammar_lazy: bool,
-  format_number: i32,
-  parser: String,
-  trigger_words: Vec<String>,
-  trigger_patterns: Vec<String>,
 }
 
 impl ChatTemplate {
@@ -139,58 +94,16 @@ impl ChatTemplate {
     let json = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned();
     // SAFETY: as above.
     unsafe { li_string_free(text.as_ptr()) };
-    let rendered: Rendered = serde_json::from_str(&json)
+    let rendered = serde_json::from_str(&json)
       .map_err(|error| EngineError::new(ErrorCode::Internal, error.to_string()))?;
-    Ok(self.describe(rendered, input.add_generation_prompt))
-  }
-
-  fn describe(&self, rendered: Rendered, add_generation_prompt: bool) -> RenderedChat {
-    let mut stops = rendered.stops;
-    if self.plain {
-      stops.push(PLAIN_STOP.to_owned());
-    }
-    // llama.cpp names the generation prompt whether or not it was asked for.
-    let generation_prompt = if !add_generation_prompt {
-      ""
-    } else if rendered.generation_prompt.is_empty() {
-      tail(&rendered.prompt)
-    } else {
-      &rendered.generation_prompt
-    };
-    RenderedChat {
-      reasoning: reasoning_tags(
-        &rendered.thinking_start,
-        &rendered.thinking_ends,
-        generation_prompt,
-        &self.source,
-      ),
-      prompt: rendered.prompt,
-      format: rendered.format,
+    let origin = Origin {
+      template: &self.source,
       plain: self.plain,
-      stops,
-      preserved_tokens: rendered.preserved_tokens,
-      supports_thinking: rendered.supports_thinking,
-      grammar: Some(rendered.grammar).filter(|grammar| !grammar.is_empty()),
-      grammar_lazy: rendered.grammar_lazy,
-      trigger_words: rendered.trigger_words,
-      trigger_patterns: rendered.trigger_patterns,
-      answer: AnswerFormat {
-        number: rendered.format_number,
-        generation_prompt: rendered.generation_prompt,
-        parser: rendered.parser,
-      },
-    }
+      opens_turn: input.add_generation_prompt,
+      may_call: input.tools.is_some() && input.tool_choice.as_deref() != Some("none"),
+    };
+    Ok(RenderedChat::new(rendered, &origin))
   }
-}
-
-/// The end of a prompt, where a template may open a reasoning block.
-fn tail(prompt: &str) -> &str {
-  const LENGTH: usize = 128;
-  let mut start = prompt.len().saturating_sub(LENGTH);
-  while !prompt.is_char_boundary(start) {
-    start += 1;
-  }
-  &prompt[start..]
 }
 
 /// The shim's input object. The caller's JSON is passed on as it was written: parsing and writing it again would sort the

@@ -5,7 +5,6 @@
 
 pub mod backend;
 pub mod chat;
-pub mod chat_parse;
 mod constraint;
 mod context;
 mod draft;

@@ -60,23 +60,15 @@ export function chatInput(request: GenerateRequest): ChatInput {
   });
 }
 
-/** What the addon is asked to generate for a rendered chat. */
+/** What the addon is asked to generate for a rendered chat; it adds what the template fixes. */
 export function chatGeneration(request: GenerateRequest, chat: RenderedChat): GenerateInput {
-  const thinking =
-    chat.thinkingStart !== undefined && chat.thinkingEnds.length > 0
-      ? { start: chat.thinkingStart, ends: chat.thinkingEnds, open: chat.thinkingOpen }
-      : undefined;
-  const { prefill = "" } = request;
   return present({
     ...samplingOf(request),
     ...sharingOf(request),
-    prompt: chat.prompt + prefill,
-    parseSpecial: true,
-    stops: [...(request.stop ?? []), ...chat.stops],
+    chat,
+    prefill: request.prefill,
+    stops: [...(request.stop ?? [])],
     constraint: constraintOf(request) ?? toolFormOf(request, chat)?.constraint,
-    // A prefilled answer has begun: its reasoning, if any, is over.
-    thinking: prefill === "" ? thinking : undefined,
-    preservedTokens: chat.preservedTokens,
   });
 }
 
@@ -85,7 +77,8 @@ export function promptGeneration(request: GenerateRequest): GenerateInput {
   return present({
     ...samplingOf(request),
     ...sharingOf(request),
-    prompt: (request.prompt ?? "") + (request.prefill ?? ""),
+    prompt: request.prompt ?? "",
+    prefill: request.prefill,
     parseSpecial: request.parseSpecial ?? false,
     constraint: constraintOf(request),
     stops: [...(request.stop ?? [])],

@@ -146,14 +146,14 @@ fn a_model_without_a_template_uses_the_plain_form_and_says_so() {
     "System: Be brief.\n\nUser: Hi 👋\n\nAssistant: Hello!\n\nUser: What is 2+2?\n\nAssistant:"
   );
   assert!(rendered.plain);
-  assert!(rendered.stops.iter().any(|stop| stop == "\nUser:"), "{:?}", rendered.stops);
-  assert_eq!(rendered.reasoning, None);
+  assert!(rendered.rules.stops.iter().any(|stop| stop == "\nUser:"), "{:?}", rendered.rules.stops);
+  assert_eq!(rendered.rules.reasoning, None);
   let closed = template.render(&ChatInput { add_generation_prompt: false, ..input(TALK) }).unwrap();
   assert!(closed.prompt.ends_with("User: What is 2+2?\n\n"), "{}", closed.prompt);
   let tools = template.render(&with_tools(TOOL_TALK)).unwrap();
   assert!(tools.prompt.contains("Tool: 12 degrees\n\n"), "{}", tools.prompt);
   let named = render(&model, ECHO, &input(TALK)).unwrap();
-  assert!(!named.plain && named.stops.is_empty());
+  assert!(!named.plain && named.rules.stops.is_empty());
 }
 
 #[test]
@@ -161,12 +161,12 @@ fn reasoning_is_open_exactly_where_the_generation_prompt_opens_it() {
   let model = load(&tiny());
   let rendered = render(&model, OPENING, &input(&user("Hi"))).unwrap();
   assert!(rendered.prompt.ends_with("<|im_start|>assistant\n<think>\n"), "{}", rendered.prompt);
-  let tags = rendered.reasoning.unwrap();
+  let tags = rendered.rules.reasoning.unwrap();
   assert_eq!((tags.start.as_str(), tags.open), ("<think>", true));
   let closed = ChatInput { add_generation_prompt: false, ..input(&user("Hi")) };
-  assert!(!render(&model, OPENING, &closed).unwrap().reasoning.unwrap().open);
+  assert!(!render(&model, OPENING, &closed).unwrap().rules.reasoning.unwrap().open);
   let talk_of_it = render(&model, &published("Qwen-Qwen3-0.6B"), &input(&user("what is <think>?"))).unwrap();
-  assert!(!talk_of_it.reasoning.unwrap().open, "a user who writes the tag opens nothing");
+  assert!(!talk_of_it.rules.reasoning.unwrap().open, "a user who writes the tag opens nothing");
 }
 
 fn begins(model: &Model, rendered: &str) -> (usize, Vec<Token>) {

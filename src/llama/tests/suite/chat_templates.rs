@@ -39,7 +39,7 @@ fn gemma_4_marks_turns_and_closes_the_thought_channel_when_thinking_is_off() {
   let turns = "Be brief.<turn|>\n<|turn>user\nHi 👋<turn|>\n<|turn>model\nHello!<turn|>\n\
                <|turn>user\nWhat is 2+2?<turn|>\n";
   assert_eq!(rendered.prompt, format!("<|turn>system\n{turns}<|turn>model\n<|channel>thought\n<channel|>"));
-  let tags = rendered.reasoning.unwrap();
+  let tags = rendered.rules.reasoning.unwrap();
   assert_eq!(
     (tags.start.as_str(), tags.ends, tags.open),
     ("<|channel>thought", vec!["<channel|>".to_owned()], false)
@@ -65,8 +65,8 @@ fn gemma_4_declares_tools_and_puts_results_behind_the_call() {
      <|\"|>}<tool_call|><|tool_response>response:weather{value:<|\"|>12 degrees<|\"|>}<tool_response|>"
   );
   assert_eq!(rendered.format, "peg-gemma4");
-  assert!(rendered.preserved_tokens.iter().any(|token| token == "<|tool_call>"));
-  assert!(rendered.grammar.is_some_and(|grammar| grammar.contains("weather")));
+  assert!(rendered.rules.preserved_tokens.iter().any(|token| token == "<|tool_call>"));
+  assert!(rendered.rules.calls.is_some_and(|grammar| grammar.source.contains("weather")));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn qwen_2_5_is_chatml_with_a_system_message_of_its_own() {
   let (model, template) = (load(&tiny()), published("Qwen-Qwen2.5-7B-Instruct"));
   let rendered = render(&model, &template, &input(TALK)).unwrap();
   assert_eq!(rendered.prompt, format!("{CHATML_TALK}<|im_start|>assistant\n"));
-  assert_eq!((rendered.reasoning, rendered.plain), (None, false));
+  assert_eq!((rendered.rules.reasoning, rendered.plain), (None, false));
   assert_eq!(prompt(&model, &template, &no_answer(TALK)), CHATML_TALK);
   assert_eq!(
     prompt(&model, &template, &input(r#"[{"role": "user", "content": "Hi"}]"#)),
@@ -114,9 +114,9 @@ fn qwen_2_5_lists_tools_and_wraps_calls_and_results() {
       qwen_tools()
     )
   );
-  assert!(rendered.grammar.is_some_and(|grammar| grammar.contains("weather")));
+  assert!(rendered.rules.calls.is_some_and(|grammar| grammar.source.contains("weather")));
   let unused = ChatInput { tool_choice: Some("none".to_owned()), ..with_tools(TOOL_TALK) };
-  assert_eq!(render(&model, &template, &unused).unwrap().grammar, None);
+  assert_eq!(render(&model, &template, &unused).unwrap().rules.calls, None);
 }
 
 #[test]
@@ -125,12 +125,12 @@ fn qwen_3_answers_without_reasoning_by_an_empty_block() {
   let rendered = render(&model, &template, &input(TALK)).unwrap();
   assert_eq!(rendered.prompt, format!("{CHATML_TALK}<|im_start|>assistant\n"));
   assert!(rendered.supports_thinking);
-  let tags = rendered.reasoning.unwrap();
+  let tags = rendered.rules.reasoning.unwrap();
   assert_eq!((tags.start.as_str(), tags.ends, tags.open), ("<think>", vec!["</think>".to_owned()], false));
 
   let rendered = render(&model, &template, &no_thinking(TALK)).unwrap();
   assert_eq!(rendered.prompt, format!("{CHATML_TALK}<|im_start|>assistant\n<think>\n\n</think>\n\n"));
-  assert!(!rendered.reasoning.unwrap().open, "an empty block is closed");
+  assert!(!rendered.rules.reasoning.unwrap().open, "an empty block is closed");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn smollm2_brings_its_own_chatml() {
   let own = model.chat_template(None).unwrap();
   let rendered = own.render(&input(TALK)).unwrap();
   assert_eq!(rendered.prompt, format!("{CHATML_TALK}<|im_start|>assistant\n"));
-  assert!(!rendered.plain && rendered.stops.is_empty() && rendered.reasoning.is_none());
+  assert!(!rendered.plain && rendered.rules.stops.is_empty() && rendered.rules.reasoning.is_none());
   assert_eq!(
     own.render(&input(r#"[{"role": "user", "content": "Hi"}]"#)).unwrap().prompt,
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n\

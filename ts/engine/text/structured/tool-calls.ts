@@ -1,11 +1,5 @@
 import { randomUUID } from "node:crypto";
-import {
-  type Chunk,
-  callNative,
-  loadNative,
-  type NativeAnswerParser,
-  type RenderedChat,
-} from "../../../native/addon.js";
+import type { Chunk, RenderedChat } from "../../../native/addon.js";
 import { present } from "../../../support/present.js";
 import { callProblem } from "./call-problem.js";
 import type { ChatTool, ToolCall, ToolCallDelta } from "./tool-types.js";
@@ -49,15 +43,9 @@ export class CallReader {
   }
 
   /** Reads answers in the format of the chat's template. */
-  static async ofTemplate(
-    source: ChunkSource,
-    tools: readonly ChatTool[],
-    chat: RenderedChat,
-  ): Promise<CallReader> {
-    const addon = await loadNative();
-    const parser = await callNative(() => addon.answerParser(chat.answerFormat));
+  static ofTemplate(source: ChunkSource, tools: readonly ChatTool[], chat: RenderedChat): CallReader {
     return new CallReader(source, tools, (text, reasoning, partial) =>
-      parse(parser, whole(text, reasoning, chat), text, partial),
+      readAnswer(chat, text, reasoning, partial),
     );
   }
 
@@ -124,11 +112,11 @@ export class CallReader {
 }
 
 /** What does not have the form of the template is text, but for a call that has begun. */
-function parse(parser: NativeAnswerParser, whole: string, text: string, partial: boolean): Read {
+function readAnswer(chat: RenderedChat, text: string, reasoning: string, partial: boolean): Read {
   try {
-    return parser.parse(whole, partial);
+    return chat.read(text, reasoning, partial);
   } catch {
-    const begun = partial ? NOTHING : parse(parser, whole, text, true);
+    const begun = partial ? NOTHING : readAnswer(chat, text, reasoning, true);
     if (begun.calls.some(({ name }) => name !== "")) return { ...begun, open: true };
     return partial ? NOTHING : { content: text, calls: [] };
   }
@@ -142,11 +130,4 @@ function plainCall(text: string): Read {
   } catch {
     return { content: text, calls: [] };
   }
-}
-
-/** The output as the model wrote it: its reasoning was taken out. */
-function whole(text: string, reasoning: string, chat: RenderedChat): string {
-  if (reasoning === "" && !(chat.thinkingOpen && text !== "")) return text;
-  const opening = chat.thinkingOpen ? "" : (chat.thinkingStart ?? "");
-  return `${opening}${reasoning}${text === "" ? "" : (chat.thinkingEnds[0] ?? "")}${text}`;
 }

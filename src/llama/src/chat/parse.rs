@@ -31,17 +31,18 @@ unsafe extern "C" {
 
 /// What a parser is made from; part of a rendered chat.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AnswerFormat {
+pub(super) struct AnswerFormat {
   /// llama.cpp's number of the format.
-  pub number: i32,
+  pub(super) number: i32,
   /// The end of the prompt, which the format counts as part of the answer.
-  pub generation_prompt: String,
+  pub(super) generation_prompt: String,
   /// llama.cpp's description of the format.
-  pub parser: String,
+  pub(super) parser: String,
 }
 
 /// Reads answers of one rendered chat.
-pub struct AnswerParser {
+#[derive(Debug)]
+pub(super) struct AnswerParser {
   pointer: NonNull<LiChatParser>,
 }
 
@@ -77,7 +78,7 @@ impl AnswerParser {
   ///
   /// # Errors
   /// `INVALID_INPUT` for a format that no rendered chat gave.
-  pub fn new(format: &AnswerFormat) -> Result<Self> {
+  pub(super) fn new(format: &AnswerFormat) -> Result<Self> {
     let generation_prompt = c_string("the generation prompt", &format.generation_prompt)?;
     let parser = c_string("the parser", &format.parser)?;
     if !(0..=4).contains(&format.number) {
@@ -99,7 +100,7 @@ impl AnswerParser {
   ///
   /// # Errors
   /// `INTERNAL` when a complete answer does not have the format.
-  pub fn parse(&self, text: &str, partial: bool) -> Result<Answer> {
+  pub(super) fn parse(&self, text: &str, partial: bool) -> Result<Answer> {
     let text = c_string("the answer", &text.replace('\0', "\u{FFFD}"))?;
     let mut error = LiError::new();
     // SAFETY: the handle is alive, the string outlives the call.
