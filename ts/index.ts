@@ -75,7 +75,7 @@ export {
   partsConstraint,
   schemaConstraint,
 } from "./engine/text/structured/constraint.js";
-export type { Structured } from "./engine/text/structured/structured.js";
+export type { Structured } from "./engine/text/structured/structure.js";
 export type { ToolCall, ToolCallDelta } from "./engine/text/structured/tool-types.js";
 export { type Validator, validatorOf } from "./engine/text/structured/validate.js";
 export type {
@@ -102,9 +102,9 @@ export {
   UNAVAILABLE,
   type UnavailableReason,
 } from "./errors.js";
-export { objectSchema } from "./handlers/form/object.js";
-export { type SourceOptions, structureOf } from "./handlers/form/source.js";
+export { type SourceOptions, structureOf } from "./handlers/form/structure.js";
 export type { TemplateMode } from "./handlers/form/templates.js";
+export { objectSchema } from "./handlers/request/object.js";
 export type {
   BackendInfo,
   ChatInput,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { stableFirst } from "../../ts/handlers/segments.js";
-import { sharingOf } from "../../ts/handlers/sharing.js";
+import { readTextRequest } from "../../ts/handlers/request/text.js";
+import { sharingFor } from "../../ts/handlers/sharing.js";
 
 const runtime = { agentId: "ada" } as never;
 const settings = { lanes: {}, contextFull: "error" } as const;
 const sharing = (params: Record<string, unknown>, type = "TEXT_LARGE", config: object = {}) =>
-  sharingOf(runtime, { ...settings, ...config }, type, Object.freeze(params));
+  sharingFor(runtime, { ...settings, ...config }, type, readTextRequest({ prompt: "Hi", ...params }));
 
 describe("the lane", () => {
   it.each<[string, string, Record<string, unknown>, string]>([
@@ -59,7 +59,8 @@ describe("the conversation", () => {
   });
 
   it("of another agent or type is another", () => {
-    const other = sharingOf({ agentId: "bob" } as never, settings, "TEXT_LARGE", { roomId: "r" });
+    const request = readTextRequest({ prompt: "Hi", roomId: "r" });
+    const other = sharingFor({ agentId: "bob" } as never, settings, "TEXT_LARGE", request);
     const names = [sharing({ roomId: "r" }), sharing({ roomId: "r" }, "TEXT_SMALL"), other];
     expect(new Set(names.map(({ conversation }) => conversation)).size).toBe(3);
   });
@@ -68,36 +69,5 @@ describe("the conversation", () => {
     const [one, other] = ["1", "2"].map((end) => sharing({ roomId: "ü".repeat(2000) + end }).conversation);
     expect(one).not.toBe(other);
     expect(Buffer.byteLength(one ?? "")).toBeLessThan(1024);
-  });
-});
-
-describe("segments", () => {
-  const stable = (content: string) => ({ content, stable: true });
-  const variable = (content: string) => ({ content, stable: false });
-  const text = (segments: { content: string }[]) => segments.map(({ content }) => content).join("");
-
-  it("that stay the same come first, either kind in its order", () => {
-    const segments = [variable("State.\n"), stable("Rules."), variable("\n\n"), stable("Shape.")];
-    expect(stableFirst(text(segments), segments)).toBe("Rules.\n\nShape.\n\nState.\n\n\n");
-  });
-
-  it("prompts that differ in their variable parts alone begin alike", () => {
-    const prompt = (state: string) => {
-      const segments = [variable(state), stable("Rules. ".repeat(20)), variable(`end ${state}`)];
-      return stableFirst(text(segments), segments);
-    };
-    const [one, other] = [prompt("rain"), prompt("sun")];
-    expect(one.slice(0, 140)).toBe(other.slice(0, 140));
-    expect(one).toContain("rain");
-  });
-
-  it.each<[string, unknown]>([
-    ["are missing", undefined],
-    ["are not those of the prompt", [stable("Other"), variable("text")]],
-    ["are malformed", [{ content: "a", stable: "yes" }, null]],
-    ["are all stable", [stable("a"), stable("b")]],
-    ["are all variable", [variable("a"), variable("b")]],
-  ])("leave the prompt alone when they %s", (_, segments) => {
-    expect(stableFirst("ab", segments)).toBe("ab");
   });
 });

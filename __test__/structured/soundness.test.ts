@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { schemaStructure } from "../../ts/engine/text/structured/schema.js";
+import { schemaStructure } from "../../ts/engine/text/structured/structure.js";
 import { validatorOf } from "../../ts/engine/text/structured/validate.js";
 
 describe("a schema that would be validated otherwise than the draft says", () => {

@@ -3,30 +3,26 @@ import type { IAgentRuntime } from "@elizaos/core";
 import { agentOf } from "../agent/agent.js";
 import { padded } from "../agent/dimensions.js";
 import type { EmbeddingSpec } from "../engine/engine.js";
-import { invalidInput, LocalInferenceError, towardsEliza } from "../errors.js";
-import { signalOf } from "./signal.js";
-import { emitModelUsed } from "./usage.js";
+import { LocalInferenceError, towardsEliza } from "../errors.js";
+import { emitModelUsed } from "./model-used.js";
+import { type EmbeddingRequest, readEmbeddingBatch, readEmbeddingRequest } from "./request/embedding.js";
 
 type Handler<T> = (runtime: IAgentRuntime, params: unknown) => Promise<T>;
 
 /** `TEXT_EMBEDDING`: one text, one vector of a size that elizaOS stores. */
 export const embed: Handler<number[]> = mapped(async (runtime, params) => {
-  const text = textOf(params);
+  const request = readEmbeddingRequest(params);
   // elizaOS asks for the embedding of nothing to learn the dimensions, while the agent is starting.
-  if (text === undefined || text === "") return probe(runtime);
-  const [vector] = await embedTexts(runtime, "TEXT_EMBEDDING", [text], params);
+  if (request.texts.length === 0) return probe(runtime);
+  const [vector] = await embedTexts(runtime, "TEXT_EMBEDDING", request);
   if (vector === undefined) throw new LocalInferenceError("INTERNAL", "The embedding is missing.");
   return vector;
 });
 
 /** `TEXT_EMBEDDING_BATCH` of elizaOS 2: many texts, one vector for each. */
-export const embedBatch: Handler<number[][]> = mapped(async (runtime, params) => {
-  const texts = isObject(params) ? params.texts : undefined;
-  if (!Array.isArray(texts) || texts.some((text) => typeof text !== "string")) {
-    throw invalidInput("TEXT_EMBEDDING_BATCH needs texts, an array of strings.");
-  }
-  return embedTexts(runtime, "TEXT_EMBEDDING_BATCH", texts, params);
-});
+export const embedBatch: Handler<number[][]> = mapped(async (runtime, params) =>
+  embedTexts(runtime, "TEXT_EMBEDDING_BATCH", readEmbeddingBatch(params)),
+);
 
 export const embeddingHandlers: Readonly<Record<string, Handler<unknown>>> = {
   TEXT_EMBEDDING: embed,
@@ -43,13 +39,11 @@ async function probe(runtime: IAgentRuntime): Promise<number[]> {
 async function embedTexts(
   runtime: IAgentRuntime,
   type: string,
-  texts: readonly string[],
-  params: unknown,
+  { texts, signal }: EmbeddingRequest,
 ): Promise<number[][]> {
   if (texts.length === 0) return [];
   const agent = agentOf(runtime);
   const { config, engine } = agent;
-  const signal = signalOf(params);
   const work = async (spec: EmbeddingSpec) => {
     const header = await agent.header(spec.path);
     const shape = agent.vectors.shapeOf(basename(spec.path), header.embeddingLength);
@@ -72,12 +66,6 @@ async function embedTexts(
   });
 }
 
-function textOf(params: unknown): string | undefined {
-  if (params === null || params === undefined || typeof params === "string") return params ?? undefined;
-  if (isObject(params) && typeof params.text === "string") return params.text;
-  throw invalidInput("TEXT_EMBEDDING needs a text.");
-}
-
 function mapped<T>(handler: Handler<T>): Handler<T> {
   return async (runtime, params) => {
     try {
@@ -86,8 +74,4 @@ function mapped<T>(handler: Handler<T>): Handler<T> {
       throw towardsEliza(error);
     }
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

@@ -1,18 +1,16 @@
-import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { agentOf } from "../agent/agent.js";
-import type { TextSpec } from "../engine/engine.js";
-import { schemaStructure } from "../engine/text/structured/schema.js";
-import { invalidInput, towardsEliza } from "../errors.js";
-import { objectSchema } from "./form/object.js";
+import { schemaStructure } from "../engine/text/structured/structure.js";
+import { towardsEliza } from "../errors.js";
+import { startAttempt } from "./attempt.js";
+import { conversationFor } from "./conversation.js";
 import { unlessConfigured } from "./other-provider.js";
-import { conversationOf, optionsOf, promptText, type TextParams } from "./params.js";
-import { attemptOf, satisfying } from "./satisfying.js";
-import { sharingOf } from "./sharing.js";
-import { signalOf } from "./signal.js";
-import { emitModelUsed } from "./usage.js";
+import { type ObjectRequest, readObjectRequest } from "./request/object.js";
+import { stableFirst } from "./request/prompt.js";
+import { satisfying } from "./satisfying.js";
+import { sharingFor } from "./sharing.js";
 
-type ObjectHandler = (runtime: IAgentRuntime, params: TextParams) => Promise<unknown>;
+type ObjectHandler = (runtime: IAgentRuntime, params: unknown) => Promise<unknown>;
 
 /** Longest schema, in characters, that is shown to the model. */
 const LONGEST_SHOWN = 6_000;
@@ -28,7 +26,7 @@ function objectHandler(type: string, role: "small" | "large"): ObjectHandler {
     const delegate = unlessConfigured(runtime, role, type);
     if (delegate !== undefined) return delegate(params);
     try {
-      return await answer(runtime, type, role, params);
+      return await answer(runtime, type, role, readObjectRequest(params));
     } catch (error) {
       throw towardsEliza(error);
     }
@@ -39,37 +37,23 @@ async function answer(
   runtime: IAgentRuntime,
   type: string,
   role: "small" | "large",
-  params: TextParams,
+  asked: ObjectRequest,
 ): Promise<unknown> {
-  if (typeof params !== "object" || params === null)
-    throw invalidInput("An object request needs parameters.");
   const agent = agentOf(runtime);
-  const schema = objectSchema(params);
+  const { messages, schema, signal } = asked;
   const structured = schemaStructure(schema);
-  const prompt = withSchema(promptText(params), schema);
+  const prompt = withSchema(stableFirst(asked.prompt), schema);
+  const question = messages === undefined ? { prompt: { text: prompt } } : { messages };
   const request = {
-    ...optionsOf(params),
-    ...sharingOf(runtime, agent.config, type, params),
-    messages: conversationOf({ ...params, prompt }, runtime.character?.system),
+    ...asked.options,
+    ...sharingFor(runtime, agent.config, type, asked),
+    messages: conversationFor(question, asked.system, runtime.character?.system),
     constraint: structured.constraint,
     enableThinking: agent.config.enableThinking ?? false,
   };
-  await structured.ready?.();
-  const signal = signalOf(params);
-  const start = async (spec: TextSpec, attempt: number) => {
-    const generation = await agent.engine.generate(spec, attemptOf(request, attempt), { signal });
-    void generation.settled.then(() => {
-      const { usage } = generation;
-      if (usage === undefined) return;
-      const tokens = { prompt: usage.promptTokens, completion: usage.completionTokens };
-      emitModelUsed(runtime, { type, model: basename(spec.path), prompt, tokens, usage });
-    });
-    return { value: generation, until: generation.settled };
-  };
-  const result = await satisfying(
-    (attempt) => agent.active.use(role, (spec) => start(spec, attempt), signal),
-    () => structured,
-  );
+  const prepared = { request, structured, prompt };
+  const asker = { runtime, agent, type, role, signal };
+  const result = await satisfying((number) => startAttempt(asker, () => prepared, number));
   return JSON.parse(result.text);
 }
 

@@ -1,29 +1,24 @@
-import type { TextGeneration } from "../engine/text/generation.js";
-import type { Structured } from "../engine/text/structured/structured.js";
-import type { GenerateRequest, GenerationResult } from "../engine/text/types.js";
+import type { Structured } from "../engine/text/structured/structure.js";
+import type { GenerationResult } from "../engine/text/types.js";
 import { unavailable } from "../errors.js";
+import type { Attempt } from "./attempt.js";
 
 const ATTEMPTS = 2;
-/** Seeds of llama.cpp; the number itself asks for a random one. */
-const SEEDS = 0xffff_ffff;
-/** Temperature of a second attempt at what has only one answer. */
-const LOOSE = 0.7;
 
 /**
- * The answer, generated once more when it is not what was asked for: a grammar cannot express everything that a schema
- * can.
+ * The answer, generated once more when it does not have the form that was asked for: a grammar cannot express everything
+ * that a schema can.
  *
+ * @param attempt Starts an attempt by its number, from 1.
  * @throws LocalInferenceError when the model fails twice.
  */
-export async function satisfying(
-  generate: (attempt: number) => Promise<TextGeneration>,
-  structured: () => Structured | undefined,
-): Promise<GenerationResult> {
-  for (let attempt = 1; ; attempt++) {
-    const result = await (await generate(attempt)).result;
-    const problem = await problemOf(result, structured());
+export async function satisfying(attempt: (number: number) => Promise<Attempt>): Promise<GenerationResult> {
+  for (let number = 1; ; number++) {
+    const { generation, structured } = await attempt(number);
+    const result = await generation.result;
+    const problem = await problemOf(result, structured);
     if (problem === undefined) return result;
-    if (attempt === ATTEMPTS) {
+    if (number === ATTEMPTS) {
       throw unavailable(
         "capability_unavailable",
         `The model's answer does not satisfy the schema: ${problem}.`,
@@ -34,8 +29,8 @@ export async function satisfying(
 }
 
 /**
- * Why an answer is not what was asked for. One that a limit has closed is judged, too: most callers see no finish reason.
- * Of calls, those that a limit cut are left out by the caller.
+ * Why an answer does not have the form that was asked for. One that a limit has closed is judged, too: most callers see no
+ * finish reason. Calls that a limit cut short are no problem here; the answer leaves them out.
  */
 export async function problemOf(
   result: GenerationResult,
@@ -46,19 +41,4 @@ export async function problemOf(
   if (call !== undefined && result.finishReason !== "stop") return undefined;
   if (call !== undefined) return `in the call of ${call.name}, ${call.problem}`;
   return result.toolCalls === undefined ? structured?.problem?.(result.text) : undefined;
-}
-
-/**
- * The request of an attempt. The second one has the next seed, because the same one would give the same answer. Where
- * nothing is drawn, at temperature 0, it draws: the likeliest answer has failed, and another one is better than none.
- * Its seed is then fixed, so that the request as a whole still gives one answer.
- */
-export function attemptOf(request: GenerateRequest, attempt: number): GenerateRequest {
-  const { seed, temperature, topK } = request;
-  const greedy = temperature === 0 || topK === 1;
-  if (attempt === 1 || (seed === undefined && !greedy)) return request;
-  const next: GenerateRequest = { ...request, seed: ((seed ?? 0) + attempt - 1) % SEEDS };
-  if (temperature === 0) next.temperature = LOOSE;
-  if (topK === 1) delete next.topK;
-  return next;
 }

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import type { IAgentRuntime } from "@elizaos/core";
-import { LANES, type Lane, type Sharing } from "../engine/text/types.js";
-import { invalidInput } from "../errors.js";
+import type { Lane, Sharing } from "../engine/text/types.js";
 import type { Config } from "../settings/config.js";
 import { present } from "../support/present.js";
-import type { TextParams } from "./params.js";
+import type { GenerationRequest } from "./request/text.js";
 
 /** Longest name of a conversation that is taken as it is, in characters. */
 const LONGEST_NAME = 200;
@@ -12,68 +11,31 @@ const LONGEST_NAME = 200;
 /** Types that decide whether and how an agent answers: somebody waits for them. */
 const INTERACTIVE_TYPES: readonly string[] = ["RESPONSE_HANDLER"];
 
-/** Where callers and core name a conversation, the most particular first; the last is a hash of what prompts begin with. */
-const CONVERSATION_KEYS = ["conversation", "conversationId", "roomId", "promptCacheKey"] as const;
+type Asked = Pick<GenerationRequest, "sharing" | "stream">;
 
-/** How a request of a model type shares its model: by its parameters, the settings, and what is usual for the type. */
-export function sharingOf(
-  runtime: IAgentRuntime,
+/** How a request of a model type shares its model: as its caller asks, as the settings say, or as is usual for the type. */
+export function sharingFor(
+  runtime: Pick<IAgentRuntime, "agentId">,
   config: Pick<Config, "lanes" | "contextFull">,
   type: string,
-  params: TextParams,
+  asked: Asked,
 ): Sharing {
+  const { conversation, queueTimeoutMs } = asked.sharing;
   return present({
-    lane: laneOf(config, type, params),
-    conversation: conversationOf(runtime, type, params),
+    lane: laneOf(config, type, asked),
+    // Agents and model types have prompts of their own, so each has its own cache of the same conversation.
+    conversation: conversation && `${runtime.agentId}/${type}/${shortened(conversation)}`,
     contextFull: config.contextFull,
-    queueTimeoutMs: numberOf(params.queueTimeoutMs, "queueTimeoutMs"),
+    queueTimeoutMs,
   });
 }
 
-function laneOf({ lanes }: Pick<Config, "lanes">, type: string, params: TextParams): Lane {
-  const named = (value: unknown) => LANES.find((one) => one === value);
-  if (params.lane !== undefined && params.lane !== null && named(params.lane) === undefined) {
-    throw invalidInput(`lane ${JSON.stringify(params.lane)} is not known: use ${LANES.join(", ")}.`);
-  }
-  // A priority of another kind is not meant for the queue.
-  const asked = named(params.lane) ?? named(params.priority) ?? named(ofEliza(params).priority);
-  if (asked !== undefined) return asked;
+function laneOf({ lanes }: Pick<Config, "lanes">, type: string, { sharing, stream }: Asked): Lane {
   // A stream has somebody who reads it.
-  const usual = params.stream === true || INTERACTIVE_TYPES.includes(type) ? "interactive" : "normal";
-  return lanes[type] ?? usual;
-}
-
-/** Agents and model types have prompts of their own, so each has its own cache of the same conversation. */
-function conversationOf(
-  runtime: Pick<IAgentRuntime, "agentId">,
-  type: string,
-  params: TextParams,
-): string | undefined {
-  for (const source of [params, ofEliza(params)]) {
-    for (const key of CONVERSATION_KEYS) {
-      const name = source[key];
-      if (typeof name === "string" && name !== "") return `${runtime.agentId}/${type}/${shortened(name)}`;
-    }
-  }
-  return undefined;
+  const usual = stream || INTERACTIVE_TYPES.includes(type) ? "interactive" : "normal";
+  return sharing.lane ?? lanes[type] ?? usual;
 }
 
 function shortened(name: string): string {
   return name.length <= LONGEST_NAME ? name : createHash("sha256").update(name).digest("hex");
-}
-
-/** What core 2 tells its own providers. */
-function ofEliza(params: TextParams): Readonly<Record<string, unknown>> {
-  const eliza = record(record(params.providerOptions)?.eliza);
-  return eliza ?? {};
-}
-
-function numberOf(value: unknown, name: string): number | undefined {
-  if (value === undefined || value === null) return undefined;
-  if (typeof value !== "number") throw invalidInput(`${name} must be a number.`);
-  return value;
-}
-
-function record(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
 }

@@ -1,11 +1,10 @@
 import type { TextGeneration } from "../engine/text/generation.js";
-import type { Structured } from "../engine/text/structured/structured.js";
+import type { Structured } from "../engine/text/structured/structure.js";
 import type { GenerationResult } from "../engine/text/types.js";
 import { towardsEliza } from "../errors.js";
 import { deferred, OnDemandPromise } from "../support/deferred.js";
+import { callObjects, finishReasonOf, type TokenUsage, type ToolCallObject, tokenUsage } from "./answer.js";
 import { problemOf } from "./satisfying.js";
-import { callObjects, type ToolCallObject } from "./tool-call-object.js";
-import { finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
 
 /** A streamed answer as elizaOS reads it; awaiting one of the promises reads the rest of the stream. */
 export interface TextStream {

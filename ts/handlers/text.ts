@@ -1,32 +1,20 @@
-import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { type Agent, agentOf } from "../agent/agent.js";
-import type { TextSpec } from "../engine/engine.js";
-import type { TextGeneration } from "../engine/text/generation.js";
-import type { Structured } from "../engine/text/structured/structured.js";
-import type { GenerateRequest, GenerationResult } from "../engine/text/types.js";
-import { invalidInput, towardsEliza } from "../errors.js";
+import type { GenerateRequest } from "../engine/text/types.js";
+import { towardsEliza } from "../errors.js";
 import { present } from "../support/present.js";
-import { type SourceOptions, structureOf } from "./form/source.js";
+import { type TextObject, textObject } from "./answer.js";
+import { type Asker, type Prepared, startAttempt } from "./attempt.js";
+import { conversationFor } from "./conversation.js";
+import { type SourceOptions, structureFor } from "./form/structure.js";
 import { unlessConfigured } from "./other-provider.js";
-import { conversationOf, messagesOf, optionsOf, promptOf, type TextParams, wantsObject } from "./params.js";
-import { attemptOf, satisfying } from "./satisfying.js";
-import { sharingOf } from "./sharing.js";
-import { signalOf } from "./signal.js";
+import { readTextRequest, type TextRequest } from "./request/text.js";
+import { satisfying } from "./satisfying.js";
+import { sharingFor } from "./sharing.js";
 import { type TextStream, textStream } from "./text-stream.js";
-import { callObjects, type ToolCallObject } from "./tool-call-object.js";
-import { emitModelUsed, finishReasonOf, type TokenUsage, tokenUsage } from "./usage.js";
-
-/** What a request of the 2.x form is answered with. */
-export interface TextObject {
-  text: string;
-  toolCalls?: ToolCallObject[];
-  finishReason: string;
-  usage: TokenUsage;
-}
 
 export type TextAnswer = string | TextObject | TextStream;
-export type TextHandler = (runtime: IAgentRuntime, params: TextParams) => Promise<TextAnswer>;
+export type TextHandler = (runtime: IAgentRuntime, params: unknown) => Promise<TextAnswer>;
 
 interface TextType {
   readonly type: string;
@@ -64,90 +52,65 @@ function textHandler(textType: TextType): TextHandler {
     const delegate = unlessConfigured(runtime, textType.role, textType.type);
     if (delegate !== undefined) return (await delegate(params)) as TextAnswer;
     try {
-      return await answer(runtime, agentOf(runtime), textType, params);
+      return await answer(runtime, textType, readTextRequest(params));
     } catch (error) {
       throw towardsEliza(error);
     }
   };
 }
 
-async function answer(
-  runtime: IAgentRuntime,
-  agent: Agent,
-  textType: TextType,
-  params: TextParams,
-): Promise<TextAnswer> {
-  if (typeof params !== "object" || params === null) throw invalidInput("A text request needs parameters.");
-  const signal = signalOf(params);
-  let structured: Structured | undefined;
-  const start = async (spec: TextSpec, attempt: number) => {
-    structured = structureOf(params, { ...(await templatesFor(agent, textType, params, spec.path)) });
-    await structured?.ready?.();
-    const request = attemptOf(requestOf(runtime, agent, textType, params, structured), attempt);
-    const generation = await agent.engine.generate(spec, request, { signal });
-    void generation.settled.then(() => report(runtime, textType.type, spec.path, request, generation));
-    return { value: generation, until: generation.settled };
-  };
-  const generate = (attempt = 1) =>
-    agent.active.use(textType.role, (spec: TextSpec) => start(spec, attempt), signal);
-  if (params.stream === true) {
-    return textStream(await generate(), { structured, tools: Array.isArray(params.tools) });
+async function answer(runtime: IAgentRuntime, textType: TextType, request: TextRequest): Promise<TextAnswer> {
+  const agent = agentOf(runtime);
+  const { type, role } = textType;
+  const asker: Asker = { runtime, agent, type, role, signal: request.signal };
+  const attempt = (number: number) =>
+    startAttempt(
+      asker,
+      async ({ path }) =>
+        prepared(asker, textType, request, await templatesFor(agent, textType, request, path)),
+      number,
+    );
+  if (request.stream) {
+    const { generation, structured } = await attempt(1);
+    return textStream(generation, { structured, tools: request.hasTools });
   }
-  const result = await satisfying(generate, () => structured);
-  return wantsObject(params) ? textObject(result) : result.text;
+  const result = await satisfying(attempt);
+  return request.wantsObject ? textObject(result) : result.text;
 }
 
-/** The templates of elizaOS are recognised in prompts of its own; a conversation is the caller's. */
+/** What elizaOS's reply templates make of an answer. They are recognised in prompts; messages are the caller's own. */
 async function templatesFor(
   agent: Agent,
-  textType: TextType,
-  params: TextParams,
+  { raw }: TextType,
+  { templatePrompt: prompt, options }: TextRequest,
   path: string,
 ): Promise<SourceOptions> {
   const { replyTemplates } = agent.config;
-  if (replyTemplates === "off" || textType.raw || typeof params.prompt !== "string") return {};
-  if (replyTemplates !== "auto") return { prompt: params.prompt, templates: replyTemplates };
+  if (replyTemplates === "off" || raw || prompt === undefined || options.tools !== undefined) return {};
+  if (replyTemplates !== "auto") return { prompt, templates: replyTemplates };
   const { parameterCount } = await agent.header(path);
-  return { prompt: params.prompt, templates: parameterCount < CHOOSES_ACTIONS ? "reply" : "actions" };
+  return { prompt, templates: parameterCount < CHOOSES_ACTIONS ? "reply" : "actions" };
 }
 
-function requestOf(
-  runtime: IAgentRuntime,
-  agent: Agent,
-  textType: TextType,
-  params: TextParams,
-  structured: Structured | undefined,
-): GenerateRequest {
-  const prefill = structured?.prefill ?? (typeof params.prefill === "string" ? params.prefill : undefined);
+function prepared(
+  { runtime, agent: { config } }: Asker,
+  { type, raw, reasons = false }: TextType,
+  asked: TextRequest,
+  templates: SourceOptions,
+): Prepared {
+  const { question, prefill } = asked;
+  const structured = structureFor(asked.form, templates);
   const form = present({ constraint: structured?.constraint, prefill });
-  const sharing = sharingOf(runtime, agent.config, textType.type, params);
-  const options = { ...optionsOf(params), ...sharing, ...form };
-  if (textType.raw && messagesOf(params) === undefined) return { ...options, prompt: promptOf(params) };
-  const messages = conversationOf(params, runtime.character?.system);
-  const enableThinking = agent.config.enableThinking ?? textType.reasons ?? false;
-  return { ...options, messages, enableThinking };
-}
-
-function textObject(result: GenerationResult): TextObject {
-  return present({
-    text: result.text,
-    toolCalls: callObjects(result),
-    finishReason: finishReasonOf(result),
-    usage: tokenUsage(result.usage),
-  });
-}
-
-/** Without measurements the engine never ran, so there is nothing to report. */
-function report(
-  runtime: IAgentRuntime,
-  type: string,
-  path: string,
-  request: GenerateRequest,
-  generation: TextGeneration,
-): void {
-  const { usage } = generation;
-  if (usage === undefined) return;
-  const prompt = request.prompt ?? request.messages?.at(-1)?.content ?? "";
-  const tokens = { prompt: usage.promptTokens, completion: usage.completionTokens };
-  emitModelUsed(runtime, { type, model: basename(path), prompt, tokens, usage });
+  const common: GenerateRequest = { ...asked.options, ...sharingFor(runtime, config, type, asked), ...form };
+  if (raw && question.messages === undefined) {
+    const { text: prompt } = question.prompt;
+    return { request: { ...common, prompt }, structured, prompt };
+  }
+  const messages = conversationFor(question, asked.system, runtime.character?.system);
+  const enableThinking = config.enableThinking ?? reasons;
+  return {
+    request: { ...common, messages, enableThinking },
+    structured,
+    prompt: messages.at(-1)?.content ?? "",
+  };
 }

@@ -26,7 +26,7 @@ function judge(jobs) {
 
 /** The product: its grammar, then ajv. */
 export async function ours(cases) {
-  const { validatorOf } = await import(fromRoot("dist/structured/validate.js"));
+  const { validatorOf } = await import(fromRoot("dist/engine/text/structured/validate.js"));
   const jobs = cases.map(({ schema, tests }) => ({
     kind: "schema",
     source: JSON.stringify(schema),

@@ -18,7 +18,7 @@ const single = new Set(["additionalProperties", "contains", "items", "propertyNa
 
 /** The cases with types, without instances that the types alone refuse or that are no longer what the suite says. */
 export async function typedCases(cases) {
-  const { validatorOf } = await import(fromRoot("dist/structured/validate.js"));
+  const { validatorOf } = await import(fromRoot("dist/engine/text/structured/validate.js"));
   const typed = await Promise.all(
     cases.map(async (one) => {
       const schema = withTypes(one.schema);

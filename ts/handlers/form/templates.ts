@@ -1,5 +1,5 @@
 import { type Part, partsConstraint } from "../../engine/text/structured/constraint.js";
-import type { Structured } from "../../engine/text/structured/structured.js";
+import type { Structured } from "../../engine/text/structured/structure.js";
 
 /**
  * How far a reply template binds a model: `actions` lets it choose among the agent's actions and providers, `reply` has

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { attemptOf } from "../../ts/handlers/satisfying.js";
+import { attemptOf } from "../../ts/handlers/attempt.js";
 
 describe("the second attempt", () => {
   const again = (request: object) => attemptOf(request, 2);

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { conversationOf, optionsOf, wantsObject } from "../../ts/handlers/params.js";
+import { conversationFor } from "../../ts/handlers/conversation.js";
+import { readTextRequest } from "../../ts/handlers/request/text.js";
+
+/** The messages that a model is sent for these parameters. */
+const conversationOf = (params: object, characterSystem: string | undefined) => {
+  const { question, system } = readTextRequest(Object.freeze(params));
+  return conversationFor(question, system, characterSystem);
+};
+
+const optionsOf = (params: object) => readTextRequest(Object.freeze({ prompt: "x", ...params })).options;
 
 const invalid = expect.objectContaining({ code: "INVALID_INPUT", reason: "invalid_input" });
 
@@ -67,7 +76,7 @@ describe("the conversation", () => {
     ]);
   });
 
-  it.each([
+  it.each<[object]>([
     [{}],
     [{ prompt: 5 }],
     [{ messages: "Hi" }],
@@ -164,12 +173,12 @@ describe("what cannot be honoured", () => {
   });
 });
 
-it.each([
+it.each<[object, boolean]>([
   [{ prompt: "x" }, false],
   [{ prompt: "x", tools: [] }, false],
   [{ messages: [{ role: "user", content: "x" }] }, true],
   [{ prompt: "x", tools: [{ name: "look" }] }, true],
   [{ prompt: "x", toolChoice: "auto" }, true],
-])("%j wants an object: %s", (params, expected) => {
-  expect(wantsObject(params)).toBe(expected);
+])("the caller of %j expects an object: %s", (params, expected) => {
+  expect(readTextRequest(params).wantsObject).toBe(expected);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { objectSchema } from "../../ts/handlers/form/object.js";
-import { structureOf } from "../../ts/handlers/form/source.js";
+import { structureOf } from "../../ts/handlers/form/structure.js";
+import { objectSchema } from "../../ts/handlers/request/object.js";
 
 const partsOf = (params: object, options = {}) => {
   const { kind, source } = structureOf(params as Record<string, unknown>, options)?.constraint ?? {};
