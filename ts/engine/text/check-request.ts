@@ -1,34 +1,61 @@
-import { z } from "zod";
 import { invalidInput } from "../../errors.js";
 import type { GenerateRequest } from "./types.js";
 
-const record = z.record(z.string(), z.unknown());
+/** What is wrong with a value, after the place inside it: `": a text is required"`, `".2: ..."`. undefined: nothing. */
+type Check = (value: unknown) => string | undefined;
 
-/** What this layer reads itself; numbers and their ranges are the addon's to judge. */
-const SHAPE = z.looseObject({
-  prompt: z.string().optional(),
-  messages: z.array(record).min(1, "A chat needs at least one message.").optional(),
-  prefill: z.string().optional(),
-  stop: z.array(z.string()).optional(),
-  grammar: z.string().optional(),
-  template: z.string().optional(),
-  templateVariables: record.optional(),
-  tools: z.array(record).optional(),
-  toolChoice: z.enum(["auto", "none", "required"]).optional(),
-  constraint: record.optional(),
-  parseSpecial: z.boolean().optional(),
-  enableThinking: z.boolean().optional(),
-});
+const is =
+  (what: string, holds: (value: unknown) => boolean): Check =>
+  (value) =>
+    holds(value) ? undefined : `: ${what} is required`;
+
+const text = is("a text", (value) => typeof value === "string");
+const flag = is("true or false", (value) => typeof value === "boolean");
+const object = is(
+  "an object",
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+);
+
+const oneOf = (...words: readonly string[]): Check =>
+  is(`one of ${words.join(", ")}`, (value) => words.includes(value as string));
+
+const listOf =
+  (item: Check): Check =>
+  (value) => {
+    if (!Array.isArray(value)) return ": a list is required";
+    for (const [index, entry] of value.entries()) {
+      const problem = item(entry);
+      if (problem !== undefined) return `.${index}${problem}`;
+    }
+    return undefined;
+  };
+
+const chat: Check = (value) =>
+  Array.isArray(value) && value.length === 0 ? ": a chat needs at least one message" : listOf(object)(value);
+
+/** The options that this layer reads itself; numbers and their ranges are the addon's to judge. */
+const CHECKS: { readonly [Name in keyof GenerateRequest]?: Check } = {
+  prompt: text,
+  messages: chat,
+  prefill: text,
+  stop: listOf(text),
+  grammar: text,
+  template: text,
+  templateVariables: object,
+  tools: listOf(object),
+  toolChoice: oneOf("auto", "none", "required"),
+  constraint: object,
+  parseSpecial: flag,
+  enableThinking: flag,
+};
 
 /** @throws LocalInferenceError `INVALID_INPUT` unless exactly one of `messages` and `prompt` is given, in the right form. */
 export function checkRequest(request: GenerateRequest): void {
-  const { error } = SHAPE.safeParse(request);
-  const issue = error?.issues[0];
-  if (issue !== undefined) {
-    const place = issue.path.join(".");
-    throw invalidInput(
-      place === "" ? `A request must be an object: ${issue.message}.` : `${place}: ${issue.message}`,
-    );
+  if (object(request) !== undefined) throw invalidInput("A request must be an object.");
+  for (const [name, check] of Object.entries(CHECKS)) {
+    const value = request[name as keyof GenerateRequest];
+    const problem = value === undefined ? undefined : check(value);
+    if (problem !== undefined) throw invalidInput(`${name}${problem}.`);
   }
   if ((request.messages !== undefined) === (request.prompt !== undefined)) {
     throw invalidInput("A generation needs either messages or a prompt.");
