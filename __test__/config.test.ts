@@ -32,6 +32,7 @@ describe("defaults", () => {
   it("are those of an agent that set nothing", () => {
     expect(read()).toEqual({
       modelsDir: join(homedir(), ".eliza", "models"),
+      models: {},
       hubUrl: "https://huggingface.co",
       offline: false,
       downloadConnections: 4,
@@ -46,7 +47,7 @@ describe("defaults", () => {
       conversationsHours: 168,
       conversationsOnBattery: false,
       preload: false,
-      mtpDisabled: false,
+      speculationDisabled: false,
       preferAccurateKv: false,
       idleUnloadMs: 900_000,
       logLevel: "warn",
@@ -59,11 +60,11 @@ describe("defaults", () => {
   });
 
   it("the small and the large model stand in for each other", () => {
-    expect(read({ LOCAL_LARGE_MODEL: "big" })).toMatchObject({ smallModel: "big", largeModel: "big" });
-    expect(read({ LOCAL_SMALL_MODEL: "tiny" })).toMatchObject({ smallModel: "tiny", largeModel: "tiny" });
-    expect(read({ LOCAL_SMALL_MODEL: "tiny", LOCAL_LARGE_MODEL: "big" })).toMatchObject({
-      smallModel: "tiny",
-      largeModel: "big",
+    expect(read({ LOCAL_LARGE_MODEL: "big" }).models).toEqual({ small: "big", large: "big" });
+    expect(read({ LOCAL_SMALL_MODEL: "tiny" }).models).toEqual({ small: "tiny", large: "tiny" });
+    expect(read({ LOCAL_SMALL_MODEL: "tiny", LOCAL_LARGE_MODEL: "big" }).models).toEqual({
+      small: "tiny",
+      large: "big",
     });
   });
 

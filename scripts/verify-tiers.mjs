@@ -23,7 +23,7 @@ const tolerance = 0.1;
 
 /** Each tier resolved for this machine, with its drafter as if it were here. */
 function checkTiers(library, machine, assess) {
-  const settings = { mtpDisabled: false, preferAccurateKv: false };
+  const settings = { speculationDisabled: false, preferAccurateKv: false };
   const problems = [];
   for (const tier of library.catalog().tiers) {
     const files = {

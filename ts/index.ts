@@ -1,8 +1,9 @@
+export type { ActiveModelState } from "./active-model/active-model.js";
 export {
   ActiveModels,
   type ActiveModelsOptions,
   type SwitchOptions,
-} from "./active-model/active-model.js";
+} from "./active-model/active-models.js";
 export {
   BUILD,
   machineCapabilities,
@@ -19,16 +20,14 @@ export {
   resolveLoad,
 } from "./active-model/resolve-load.js";
 export { runtimeForTier, type TierRuntime } from "./active-model/runtime-for-tier.js";
-export type { SlotName, SlotState } from "./active-model/slot.js";
 export { checkTier } from "./active-model/tier-contract.js";
 export { deviceClass, type Fit, fitOf, kvBytesPerToken } from "./catalog/device-fit.js";
 export { factsOfEntry, factsOfFile, type ModelFacts } from "./catalog/facts.js";
 export { Catalog, catalog } from "./catalog/load.js";
-export { type Located, locateModel } from "./catalog/locate.js";
+export { type FindInstalled, findNothing, type Located, locateModel } from "./catalog/locate.js";
 export { resolveModel } from "./catalog/models-dir.js";
 export { type Recommendation, recommend } from "./catalog/recommend.js";
 export type { CatalogEntry } from "./catalog/schema.js";
-export { type CompanionRole, type FindInstalled, findNothing } from "./catalog/types.js";
 export { chooseVariant, type VariantChoice } from "./catalog/variants.js";
 export type { DownloadedFile, DownloadOptions, FileProgress } from "./download/download.js";
 export { Hub, type HubFile, type HubModel, type HubRepository, modelsOf } from "./download/hub.js";
@@ -48,20 +47,18 @@ export { wantedByText } from "./download/wanted.js";
 export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedding/embedder.js";
 export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
 export { MemoryArbiter } from "./engine/memory/arbiter.js";
+export type {
+  Lease,
+  MemoryEntry,
+  MemoryEvent,
+  MemoryNeed,
+  MemoryOwner,
+  MemoryRequest,
+  MemorySnapshot,
+  Pressure,
+  PressureLevel,
+} from "./engine/memory/contract.js";
 export { memoryArbiter } from "./engine/memory/shared.js";
-export {
-  type Lease,
-  MEMORY_ROLES,
-  type MemoryEntry,
-  type MemoryEvent,
-  type MemoryNeed,
-  type MemoryOwner,
-  type MemoryRequest,
-  type MemoryRole,
-  type MemorySnapshot,
-  type Pressure,
-  type PressureLevel,
-} from "./engine/memory/types.js";
 export { type LoadModelOptions, LocalModel, readModelHeader, type TokenOptions } from "./engine/model.js";
 export type { ModelSpec } from "./engine/specs.js";
 export { LocalContext } from "./engine/text/context.js";
@@ -127,6 +124,7 @@ export {
   powerState,
 } from "./native/machine.js";
 export { localInferencePlugin, localInferencePlugin as default } from "./plugin.js";
+export { type ActiveRole, type CompanionRole, MEMORY_ROLES, type MemoryRole, type Role } from "./roles.js";
 export { LocalInferenceService } from "./service.js";
 export { type Config, readConfig, type SettingsSource } from "./settings/config.js";
 export { SETTINGS, type Setting, type SettingName } from "./settings/settings.js";

@@ -1,13 +1,14 @@
 import { type IAgentRuntime, Service } from "@elizaos/core";
-import type { SwitchOptions } from "./active-model/active-model.js";
-import { SLOTS, type SlotName, type SlotState } from "./active-model/slot.js";
-import { type Agent, agentOf, closeAgent, type ModelRole, openAgent } from "./agent/agent.js";
+import type { ActiveModelState } from "./active-model/active-model.js";
+import type { SwitchOptions } from "./active-model/active-models.js";
+import { type Agent, agentOf, closeAgent, openAgent } from "./agent/agent.js";
 import { PLUGIN_NAME } from "./agent/names.js";
 import type { InstalledModel } from "./download/registry.js";
 import type { ModelStore, Removal } from "./download/store.js";
 import type { PrewarmRequest } from "./engine/text/prewarm.js";
 import type { Usage } from "./engine/text/types.js";
 import { offerEmbeddingsLate } from "./handlers/offer-embeddings.js";
+import { ACTIVE_ROLES, type ActiveRole, type TextRole } from "./roles.js";
 import { log } from "./support/log.js";
 import { type DoctorReport, doctorReport } from "./views/doctor.js";
 import { settingLines } from "./views/settings.js";
@@ -30,25 +31,25 @@ export class LocalInferenceService extends Service {
    * @param beginning A system message and what follows it in every prompt; the tools that these offer.
    * @throws LocalInferenceError what loading and generating throw; `UNSUPPORTED` without a prefix cache.
    */
-  prewarm(role: "small" | "large", beginning: Beginning): Promise<Usage> {
+  prewarm(role: TextRole, beginning: Beginning): Promise<Usage> {
     return prewarm(agentOf(this.runtime), role, beginning);
   }
 
   /** The models in use, by what they are used for. */
-  models(): SlotState[] {
+  models(): ActiveModelState[] {
     return agentOf(this.runtime).active.states();
   }
 
   /** Makes a model active; see `switchTo` of `ActiveModels`. It is not remembered for the next start. */
-  async switchTo(name: string, options: SwitchOptions = {}): Promise<SlotState[]> {
+  async switchTo(name: string, options: SwitchOptions = {}): Promise<ActiveModelState[]> {
     const states = await agentOf(this.runtime).active.switchTo(name, options);
     await offerEmbeddingsLate(this.runtime, true);
     return states;
   }
 
   /** Frees memory once running requests have ended; the next request loads again. Default: every model. */
-  unload(...slots: readonly SlotName[]): Promise<SlotState[]> {
-    return agentOf(this.runtime).active.unload(...(slots.length === 0 ? SLOTS : slots));
+  unload(...roles: readonly ActiveRole[]): Promise<ActiveModelState[]> {
+    return agentOf(this.runtime).active.unload(...(roles.length === 0 ? ACTIVE_ROLES : roles));
   }
 
   /** The models of this machine: finds, fetches and checks them. */
@@ -86,7 +87,7 @@ async function preload(runtime: IAgentRuntime): Promise<void> {
   try {
     const agent = agentOf(runtime);
     if (!agent.config.preload) return;
-    for (const role of ["small", "large", "embedding"] as const) {
+    for (const role of ACTIVE_ROLES) {
       if (agent.isConfigured(role)) await load(runtime, agent, role);
     }
   } catch (error) {
@@ -94,7 +95,7 @@ async function preload(runtime: IAgentRuntime): Promise<void> {
   }
 }
 
-async function load(runtime: IAgentRuntime, agent: Agent, role: ModelRole): Promise<void> {
+async function load(runtime: IAgentRuntime, agent: Agent, role: ActiveRole): Promise<void> {
   const started = performance.now();
   await agent.active.use(role, async (spec) => ({ value: await agent.engine.preload(spec) }));
   const content = runtime.character?.system;
@@ -103,13 +104,13 @@ async function load(runtime: IAgentRuntime, agent: Agent, role: ModelRole): Prom
 }
 
 /** A model without a prefix cache is ready all the same. */
-async function warm(agent: Agent, role: "small" | "large", beginning: Beginning): Promise<void> {
+async function warm(agent: Agent, role: TextRole, beginning: Beginning): Promise<void> {
   await prewarm(agent, role, beginning).catch((error: unknown) =>
     log("info", "The system text was not evaluated ahead.", { error: messageOf(error) }),
   );
 }
 
-async function prewarm(agent: Agent, role: "small" | "large", beginning: Beginning): Promise<Usage> {
+async function prewarm(agent: Agent, role: TextRole, beginning: Beginning): Promise<Usage> {
   const { enableThinking = false } = agent.config;
   return agent.active.use(role, async (spec) => ({
     value: await agent.engine.prewarm(spec, { enableThinking, ...beginning }),

@@ -2,8 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { SwitchOptions } from "../../ts/active-model/active-model.js";
+import type { SwitchOptions } from "../../ts/active-model/active-models.js";
 import { ModelDoesNotFitError } from "../../ts/active-model/does-not-fit.js";
+import { drafterFile } from "../../ts/active-model/drafting.js";
 import { agentOf } from "../../ts/agent/agent.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
@@ -46,7 +47,7 @@ const loaded = (fake: { loads: { path: string }[] }) => fake.loads.map(({ path }
 describe("the state of a model", () => {
   it("is idle before its first request, loading during it, ready after it", async () => {
     const { fake, runtime, active } = await setUp({ holdLoads: true });
-    expect(active.state("large")).toEqual({ slot: "large", status: "idle", requests: 0 });
+    expect(active.state("large")).toEqual({ role: "large", status: "idle", requests: 0 });
     const answer = ask(runtime);
     await vi.waitFor(() => expect(fake.loads).toHaveLength(1));
     expect(active.state("large")).toMatchObject({ status: "loading", requests: 1 });
@@ -64,11 +65,11 @@ describe("the state of a model", () => {
 });
 
 describe("a switch", () => {
-  it("unloads the old model, loads the new one, has it make one token, and serves both text slots", async () => {
+  it("unloads the old model, loads the new one, has it make one token, and serves both text roles", async () => {
     const { fake, runtime, active, switchTo } = await setUp();
     await ask(runtime);
     const states = await switchTo("second");
-    expect(states.map(({ slot, status, modelId }) => [slot, status, modelId])).toEqual([
+    expect(states.map(({ role, status, modelId }) => [role, status, modelId])).toEqual([
       ["small", "ready", "second"],
       ["large", "ready", "second"],
     ]);
@@ -79,10 +80,10 @@ describe("a switch", () => {
     expect(active.state("embedding").status).toBe("idle");
   });
 
-  it("of one slot leaves the other's model in memory", async () => {
+  it("of one role leaves the other's model in memory", async () => {
     const { fake, runtime, switchTo } = await setUp();
     await Promise.all([ask(runtime), ask(runtime, "TEXT_SMALL")]);
-    await switchTo("second", { slots: ["large"] });
+    await switchTo("second", { roles: ["large"] });
     expect(fake.closed).toEqual([]);
     await Promise.all([ask(runtime), ask(runtime, "TEXT_SMALL")]);
     expect(loaded(fake)).toEqual(["first.gguf", "second.gguf"]);
@@ -181,20 +182,20 @@ describe("a switch", () => {
   it("of the embedding model leaves the text models alone", async () => {
     const { fake, runtime, active, switchTo } = await setUp();
     await ask(runtime);
-    const states = await switchTo("second", { slots: ["embedding"] });
-    expect(states.map(({ slot }) => slot)).toEqual(["embedding"]);
+    const states = await switchTo("second", { roles: ["embedding"] });
+    expect(states.map(({ role }) => role)).toEqual(["embedding"]);
     expect(fake.embedders).toHaveLength(1);
     expect(active.state("large").modelId).toBe("first");
     expect(await runtime.useModel("TEXT_EMBEDDING" as never, { text: "bread" } as never)).toHaveLength(384);
   });
 
-  it("of an embedding model to a text slot is refused", async () => {
+  it("of an embedding model to a text role is refused", async () => {
     const { switchTo } = await setUp({ header: { kind: "embedding" } });
-    await expect(switchTo("second", { slots: ["large"] })).rejects.toMatchObject({ code: "UNSUPPORTED" });
-    await expect(switchTo("second", { slots: ["large", "embedding"] })).rejects.toMatchObject({
+    await expect(switchTo("second", { roles: ["large"] })).rejects.toMatchObject({ code: "UNSUPPORTED" });
+    await expect(switchTo("second", { roles: ["large", "embedding"] })).rejects.toMatchObject({
       code: "INVALID_INPUT",
     });
-    expect((await switchTo("second"))[0]?.slot).toBe("embedding");
+    expect((await switchTo("second"))[0]?.role).toBe("embedding");
   });
 
   it("that waits is given up when the agent stops", async () => {
@@ -226,12 +227,12 @@ it("a waiting request leaves with its signal", async () => {
   await Promise.all([running, switching]);
 });
 
-it("unloading frees a model that no other slot uses; the next request loads it again", async () => {
+it("unloading frees a model that no other role uses; the next request loads it again", async () => {
   const { fake, runtime, active } = await setUp();
   await Promise.all([ask(runtime), ask(runtime, "TEXT_SMALL")]);
   expect(await active.unload("large")).toMatchObject([{ status: "ready" }]);
   expect(fake.closed).toEqual([]);
-  await active.switchTo("second", { slots: ["large"] });
+  await active.switchTo("second", { roles: ["large"] });
   expect(await active.unload("large")).toMatchObject([{ status: "idle" }]);
   expect(fake.closed).toEqual(["context", "model"]);
   await ask(runtime);
@@ -261,10 +262,9 @@ describe("a model setting", () => {
       drafter: join(bundle, "mtp", "drafter-2b.gguf"),
       draftMin: 1,
       draftMax: 1,
-      speculativeSamples: 1,
     });
     const { fields } = await active.current("large");
-    expect(fields.mtp?.value.drafterFile).toMatch(/bundles\/2b\/mtp\/drafter-2b\.gguf$/);
+    expect(drafterFile(fields)).toMatch(/bundles\/2b\/mtp\/drafter-2b\.gguf$/);
   });
 
   it("may be a folder with one model", async () => {

@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { ActiveModels } from "../../ts/active-model/active-model.js";
+import { ActiveModels } from "../../ts/active-model/active-models.js";
 import { agentOf } from "../../ts/agent/agent.js";
 import { type Selection, writeSelection } from "../../ts/download/selection.js";
 import { residentCount } from "../../ts/engine/residents.js";
@@ -57,7 +57,7 @@ describe("a model that is removed", () => {
     await remove();
     expect(existsSync(file("first"))).toBe(false);
     expect(fake.closed).toEqual(["context", "model"]);
-    expect(active.state("large")).toEqual({ slot: "large", status: "idle", requests: 0 });
+    expect(active.state("large")).toEqual({ role: "large", status: "idle", requests: 0 });
     await expect(ask(runtime)).rejects.toMatchObject(gone);
     await expect(agent.modelPath("large")).rejects.toMatchObject({ code: "MODEL_NOT_FOUND" });
     await expect(active.current("large")).rejects.toMatchObject({ code: "MODEL_NOT_FOUND" });
@@ -141,7 +141,7 @@ it("a drafter that is fetched later is used from the next request on", async () 
 });
 
 describe("a model that another process chooses", () => {
-  it("takes the place of the one in memory with the next request, for both text slots at once", async () => {
+  it("takes the place of the one in memory with the next request, for both text roles at once", async () => {
     const { fake, runtime, active, use } = await setUp();
     await use({ large: "first" });
     await Promise.all([ask(runtime), ask(runtime, "TEXT_SMALL")]);
@@ -206,7 +206,6 @@ describe("a model that another process chooses", () => {
     const active = new ActiveModels({
       engine: agent.engine,
       nameOf: () => name,
-      settingOf: () => "LOCAL_LARGE_MODEL",
       resolve: async (which) => loads[which as keyof typeof loads],
       versionOf: async (which) => which,
       drainMs: 1000,
@@ -224,6 +223,32 @@ describe("a model that another process chooses", () => {
     expect(performance.now() - again).toBeLessThan(900);
     expect(fake.loads).toEqual([]);
     expect(await ask(runtime)).toBe("Hello there");
+  });
+
+  it("is not begun for a request whose signal fires while the model is looked up", async () => {
+    const { agent, use } = await setUp();
+    await use({ large: "first" });
+    const loads = { first: await agent.active.current("large"), second: await agent.active.current("large") };
+    await use({ large: "second" });
+    loads.second = await agent.active.current("large");
+    let name: keyof typeof loads = "first";
+    const controller = new AbortController();
+    const active = new ActiveModels({
+      engine: agent.engine,
+      nameOf: () => name,
+      resolve: async (which) => loads[which as keyof typeof loads],
+      versionOf: async (which) => {
+        if (which === "second") controller.abort();
+        return which;
+      },
+      // Longer than the test may take: the request must not wait for the switch.
+      drainMs: 600_000,
+    });
+    await active.use("large", async () => ({ value: undefined, until: new Promise<void>(() => {}) }));
+    name = "second";
+    const aborted = active.use("large", async () => ({ value: undefined }), controller.signal);
+    await expect(aborted).rejects.toMatchObject({ name: "AbortError" });
+    expect(active.state("large")).toMatchObject({ modelId: "first", requests: 1 });
   });
 
   it("is waited for by a request until its signal fires", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mtpCapability } from "../../ts/active-model/capabilities.js";
+import { speculationCapability } from "../../ts/active-model/capabilities.js";
 import {
   chosenFor,
   drafterFile,
@@ -13,8 +13,8 @@ import { catalog } from "../../ts/catalog/load.js";
 
 // What drafts for a model that brings no drafter: LOCAL_DRAFTER.
 
-const on = { mtpDisabled: false };
-const off = { mtpDisabled: true };
+const on = { speculationDisabled: false };
+const off = { speculationDisabled: true };
 const FILE: ChosenDrafter = { kind: "file", path: "/models/small.gguf" };
 const MISSING: ChosenDrafter = { kind: "missing", reason: "There is no model small." };
 const files = (chosenDrafter?: ChosenDrafter, drafter?: string): ModelFiles => ({
@@ -49,7 +49,7 @@ describe("a chosen drafter", () => {
 
   it("gives way to the drafter of a tier", () => {
     const fields = draftFields(tierWithDrafter(), files(FILE, "/models/drafter.gguf"), on);
-    expect(fields.drafter).toBeUndefined();
+    expect(fields.drafter?.from).toBe("catalog");
     expect(drafterFile(fields)).toBe("/models/drafter.gguf");
   });
 
@@ -57,7 +57,7 @@ describe("a chosen drafter", () => {
     const itself = { path: "/models/small.gguf", chosenDrafter: FILE };
     expect(draftFields(undefined, itself, on)).toEqual({});
     expect(draftWarnings("small", undefined, itself, on)).toEqual([]);
-    expect(mtpCapability({ ...facts, ...on, chosenDrafter: chosenFor(itself) }).state).toBe("absent");
+    expect(speculationCapability({ ...facts, ...on, chosenDrafter: chosenFor(itself) }).state).toBe("absent");
     expect(chosenFor(files(FILE))).toBe(FILE);
   });
 
@@ -72,7 +72,7 @@ describe("a chosen drafter", () => {
     for (const chosen of [FILE, { kind: "heads" }, { kind: "ngram" }, MISSING] as ChosenDrafter[]) {
       expect(draftFields(undefined, files(chosen), off)).toEqual({});
       expect(draftWarnings("own", undefined, files(chosen), off)).toEqual([]);
-      const capability = mtpCapability({ ...facts, ...off, chosenDrafter: chosen });
+      const capability = speculationCapability({ ...facts, ...off, chosenDrafter: chosen });
       expect(capability).toMatchObject({
         state: "inactive",
         reason: expect.stringMatching(/ELIZA_MTP_DISABLE/),
@@ -81,8 +81,8 @@ describe("a chosen drafter", () => {
   });
 
   it("is a capability in words", () => {
-    const of = (chosenDrafter?: ChosenDrafter) => mtpCapability({ ...facts, ...on, chosenDrafter });
-    expect(of(FILE)).toEqual({ id: "mtp", state: "active", reason: "drafts with small.gguf" });
+    const of = (chosenDrafter?: ChosenDrafter) => speculationCapability({ ...facts, ...on, chosenDrafter });
+    expect(of(FILE)).toEqual({ id: "speculation", state: "active", reason: "drafts with small.gguf" });
     expect(of({ kind: "ngram" })).toMatchObject({
       state: "active",
       reason: expect.stringMatching(/repetitions/),
@@ -91,7 +91,7 @@ describe("a chosen drafter", () => {
       state: "active",
       reason: expect.stringMatching(/if it has any/),
     });
-    expect(of(MISSING)).toEqual({ id: "mtp", state: "absent", reason: "There is no model small." });
+    expect(of(MISSING)).toEqual({ id: "speculation", state: "absent", reason: "There is no model small." });
     expect(of()).toMatchObject({
       state: "absent",
       reason: expect.stringMatching(/LOCAL_DRAFTER names none/),

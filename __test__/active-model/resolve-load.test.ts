@@ -14,7 +14,7 @@ import { loadNative, type ModelHeader, type NativeAddon } from "../../ts/native/
 import type { Machine } from "../../ts/native/machine.js";
 
 const GIB = 2 ** 30;
-const SETTINGS: LoadSettings = { mtpDisabled: false, preferAccurateKv: false };
+const SETTINGS: LoadSettings = { speculationDisabled: false, preferAccurateKv: false };
 
 let addon: NativeAddon;
 beforeAll(async () => {
@@ -82,7 +82,11 @@ describe("a tier advertises only what its decode path uses", () => {
     );
     const fork = {
       ...load,
-      spec: { path: "", context: { flashAttention: "on", kvTypeK: "turbo3", kvTypeV: "q8_0" } } as const,
+      spec: {
+        kind: "text",
+        path: "",
+        context: { flashAttention: "on", kvTypeK: "turbo3", kvTypeV: "q8_0" },
+      } as const,
     };
     expect(checkTier(tier, fork)).toContainEqual(expect.stringContaining("turbo3 is no KV type"));
   });
@@ -92,6 +96,7 @@ describe("the load of a tier", () => {
   it("is q8_0 with flash attention, and every field says where it comes from", () => {
     const load = resolve("eliza-1-9b");
     expect(load.spec).toEqual({
+      kind: "text",
       path: "/models/m.gguf",
       load: {},
       context: { kvTypeK: "q8_0", kvTypeV: "q8_0", flashAttention: "on", parallel: 1 },
@@ -103,19 +108,18 @@ describe("the load of a tier", () => {
 
   it("has the drafter's numbers, and hands them to the engine unchanged", () => {
     const load = resolve("eliza-1-2b", { drafter: "/models/mtp/drafter-e2b.gguf" });
-    expect(load.fields.mtp?.value).toEqual({
-      specType: "draft-mtp",
-      drafterFile: "/models/mtp/drafter-e2b.gguf",
+    expect(load.fields.drafter?.value).toEqual({
+      kind: "file",
+      path: "/models/mtp/drafter-e2b.gguf",
       draftMin: 1,
       draftMax: 1,
-      speculativeSamples: 1,
-      gpuLayers: "auto",
+      contract: { specType: "draft-mtp", speculativeSamples: 1, gpuLayers: "auto" },
     });
     expect(load.spec).toMatchObject({
-      context: { drafter: "/models/mtp/drafter-e2b.gguf", draftMin: 1, draftMax: 1, speculativeSamples: 1 },
+      context: { drafter: "/models/mtp/drafter-e2b.gguf", draftMin: 1, draftMax: 1 },
     });
-    expect(capability(load, "mtp")).toEqual({
-      id: "mtp",
+    expect(capability(load, "speculation")).toEqual({
+      id: "speculation",
       state: "active",
       reason: "drafts up to 1 at a time with /models/mtp/drafter-e2b.gguf",
     });
@@ -131,20 +135,20 @@ describe("the load of a tier", () => {
       assess: addon.assessFit,
     });
     expect(load.fields).not.toHaveProperty("drafter");
-    expect(capability(load, "mtp")?.state).toBe("absent");
+    expect(capability(load, "speculation")?.state).toBe("absent");
   });
 
   it("without its drafter warns and goes on", () => {
     const load = resolve("eliza-1-2b");
-    expect(load.fields).not.toHaveProperty("mtp");
+    expect(load.fields).not.toHaveProperty("drafter");
     expect(load.warnings).toEqual([expect.stringContaining("mtp/drafter-e2b.gguf is missing")]);
   });
 
   it("with ELIZA_MTP_DISABLE neither speculates nor warns", () => {
-    const load = resolve("eliza-1-2b", { drafter: "/d.gguf", settings: { mtpDisabled: true } });
-    expect(load.fields).not.toHaveProperty("mtp");
+    const load = resolve("eliza-1-2b", { drafter: "/d.gguf", settings: { speculationDisabled: true } });
+    expect(load.fields).not.toHaveProperty("drafter");
     expect(load.warnings).toEqual([]);
-    expect(capability(load, "mtp")?.reason).toContain("ELIZA_MTP_DISABLE");
+    expect(capability(load, "speculation")?.reason).toContain("ELIZA_MTP_DISABLE");
   });
 
   it("is f16 where that is wanted and fits", () => {
@@ -189,9 +193,10 @@ describe("settings and overrides", () => {
       kvTypeV: { value: "f16", from: "override" },
       contextSize: { value: 8192, from: "override" },
       gpuLayers: { value: 5, from: "setting" },
-      headroomBytes: { value: GIB, from: "setting" },
+      memoryHeadroomBytes: { value: GIB, from: "setting" },
     });
     expect(load.spec).toEqual({
+      kind: "text",
       path: "/models/m.gguf",
       load: { gpuLayers: 5, memoryHeadroomBytes: GIB },
       context: {
@@ -211,7 +216,16 @@ describe("settings and overrides", () => {
     expect(load.spec.load).toEqual({ gpuLayers: 0, useMmap: false, useMlock: true });
   });
 
+  it("have the names of elizaOS or those of the engine", () => {
+    const eliza = { cacheTypeK: "q8_0", cacheTypeV: "F16", mmap: false, mlock: true, maxThreads: 3 };
+    const own = { kvTypeK: "q8_0", kvTypeV: "f16", useMmap: false, useMlock: true, threads: 3 };
+    expect(parseOverrides(eliza)).toEqual(own);
+    expect(parseOverrides(own)).toEqual(own);
+  });
+
   it.each([
+    [{ mmap: true, useMmap: false }, /mmap and useMmap are the same option: give one/],
+    [{ kvTypeK: "q4_k" }, /kvTypeK: must be one of f32, f16/],
     [{ contextSize: 100 }, /contextSize/],
     [{ contextSize: 4096.5 }, /contextSize/],
     [{ cacheTypeK: "q4_k" }, /cacheTypeK: must be one of f32, f16/],
@@ -237,7 +251,12 @@ describe("settings and overrides", () => {
 
   it("a model outside the catalog keeps the engine's own defaults", () => {
     const { entry: _, ...facts } = tierFacts("qwen3-4b");
-    expect(resolve("", { model: facts }).spec).toEqual({ path: "/models/m.gguf", load: {}, context: {} });
+    expect(resolve("", { model: facts }).spec).toEqual({
+      kind: "text",
+      path: "/models/m.gguf",
+      load: {},
+      context: {},
+    });
   });
 
   it("tight memory is a warning", () => {

@@ -7,7 +7,7 @@ import { defaultVariant, factsOfEntry, factsOfFile, variantBytes } from "../../t
 import { catalog, parseCatalog } from "../../ts/catalog/load.js";
 import { catalogJsonSchema } from "../../ts/catalog/schema.js";
 import { hostedVariants } from "../../ts/catalog/variants.js";
-import { wantedModel } from "../../ts/download/wanted-model.js";
+import { wantedModel } from "../../ts/download/wanted.js";
 import { loadNative, type NativeAddon } from "../../ts/native/addon.js";
 import { modelPath } from "../helpers/models.js";
 
@@ -62,6 +62,13 @@ describe("the catalog files", () => {
       expect(entry.recommended && entry.provenance.publish !== "published").toBe(false);
     },
   );
+
+  it("of earlier versions may name transcription differently", () => {
+    const text = readFileSync(pathOf("tiers.json"), "utf8");
+    const former = text.replaceAll('"transcription": {', '"audio": {');
+    expect(former).not.toBe(text);
+    expect(parseCatalog(former, "tiers.json")).toEqual(parseCatalog(text, "tiers.json"));
+  });
 
   it("that are damaged are refused with the place", () => {
     const text = readFileSync(pathOf("tiers.json"), "utf8");

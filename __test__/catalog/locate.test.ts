@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { catalog } from "../../ts/catalog/load.js";
-import { locateModel } from "../../ts/catalog/locate.js";
-import { type FindInstalled, findNothing } from "../../ts/catalog/types.js";
+import { type FindInstalled, findNothing, locateModel } from "../../ts/catalog/locate.js";
 
 let root = "";
 

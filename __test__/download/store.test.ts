@@ -243,6 +243,16 @@ describe("the registry", () => {
     expect((await store.installed())[0]?.origin).toBe("download");
   });
 
+  it("of an earlier version names some roles differently", async () => {
+    const names = { "model.gguf": "model", "ears.gguf": "audio", "voice.gguf": "speech", "other.bin": "own" };
+    const files = Object.entries(names).map(([path, role]) => ({ path, role, bytes: tiny.length }));
+    for (const { path } of files) writeFileSync(join(fixture.models, path), tiny);
+    const entry = { id: "x", name: "x", files };
+    writeFileSync(join(fixture.models, "registry.json"), JSON.stringify({ version: 1, models: [entry] }));
+    const [model] = await fixture.open().installed();
+    expect(model?.files.map(({ role }) => role)).toEqual(["model", "transcription", "speech", "own"]);
+  });
+
   it("of a newer version is left alone", async () => {
     const text = '{"version":2,"models":"something else"}';
     writeFileSync(join(fixture.models, "registry.json"), text);

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Engine } from "../../ts/engine/engine.js";
+import { Engine, type TextSpec } from "../../ts/engine/engine.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
 import { useFake } from "../helpers/fake-native.js";
 
-const SPEC = { path: "/models/a.gguf", context: { contextSize: 512 } };
+const SPEC: TextSpec = { kind: "text", path: "/models/a.gguf", context: { contextSize: 512 } };
 const engines: Engine[] = [];
 
 function engine(idleUnloadMs = 0): Engine {
@@ -38,7 +38,7 @@ describe("models in memory", () => {
     const one = engine();
     await (await one.generate({ ...SPEC, load: { gpuLayers: 0 } }, { prompt: "a" })).result;
     await ask(one);
-    await (await one.generate({ path: SPEC.path, context: { contextSize: 1024 } }, { prompt: "a" })).result;
+    await (await one.generate({ ...SPEC, context: { contextSize: 1024 } }, { prompt: "a" })).result;
     expect(fake.loads.map(({ options }) => options)).toEqual([{ gpuLayers: 0 }, {}]);
     expect(fake.contexts).toHaveLength(3);
   });
@@ -202,7 +202,7 @@ describe("stopping", () => {
   it("closing waits for its requests, can be repeated, and refuses what comes later", async () => {
     const fake = useFake({ holdEmbeddings: true });
     const one = engine();
-    const running = one.embed({ path: "/models/e.gguf" }, ["a"]);
+    const running = one.embed({ kind: "embedding", path: "/models/e.gguf" }, ["a"]);
     await vi.waitFor(() => expect(fake.batches).toHaveLength(1));
     await Promise.all([one.close(), one.close()]);
     await expect(running).rejects.toMatchObject({ code: "CLOSED" });

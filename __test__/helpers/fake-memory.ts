@@ -1,6 +1,7 @@
 import { MemoryArbiter } from "../../ts/engine/memory/arbiter.js";
-import type { MemoryFacts, MemoryRequest, MemoryRole } from "../../ts/engine/memory/types.js";
+import type { MemoryFacts, MemoryRequest } from "../../ts/engine/memory/contract.js";
 import { LocalInferenceError } from "../../ts/errors.js";
+import type { MemoryRole } from "../../ts/roles.js";
 
 export interface FakeHandle {
   readonly name: string;

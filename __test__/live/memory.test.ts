@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { Engine } from "../../ts/engine/engine.js";
-import { memoryNeed } from "../../ts/engine/estimate.js";
+import { type EmbeddingSpec, Engine, type ModelSpec, type TextSpec } from "../../ts/engine/engine.js";
+import { kindOf } from "../../ts/engine/kinds.js";
 import { MemoryArbiter } from "../../ts/engine/memory/arbiter.js";
 import { memoryArbiter } from "../../ts/engine/memory/shared.js";
 import { modelPath } from "../helpers/models.js";
@@ -8,8 +8,19 @@ import { modelPath } from "../helpers/models.js";
 const PLACE = Symbol.for("@elizaos/plugin-local-inference/memory-arbiter/1");
 const HEADROOM = 64 * 1024 * 1024;
 const load = { memoryHeadroomBytes: HEADROOM };
-const text = { path: modelPath("chat"), load, context: { contextSize: 512, threads: 2 } };
-const vectors = { path: modelPath("embedding"), load, embedder: { threads: 2 } };
+const text: TextSpec = {
+  kind: "text",
+  path: modelPath("chat"),
+  load,
+  context: { contextSize: 512, threads: 2 },
+};
+const vectors: EmbeddingSpec = {
+  kind: "embedding",
+  path: modelPath("embedding"),
+  load,
+  embedder: { threads: 2 },
+};
+const memoryNeed = (spec: ModelSpec) => kindOf(spec).need(spec);
 const shared = globalThis as { [PLACE]?: MemoryArbiter };
 
 const engines: Engine[] = [];
@@ -55,7 +66,7 @@ it("text and embeddings of two engines take turns where there is room for one of
 });
 
 it("a request in progress keeps its model, and what does not fit beside it waits for its end", async () => {
-  const [need] = await Promise.all([memoryNeed(text)]);
+  const need = await memoryNeed(text);
   believeIn(need.bytes + HEADROOM + 1024 * 1024);
   const one = engine();
   const running = await one.generate(text, { prompt: "Once", maxTokens: 64, ignoreEos: true });

@@ -101,7 +101,7 @@ it("another embedding model takes effect at once; one with longer vectors is ref
       runtime.useModel("TEXT_EMBEDDING" as never, { text: "bread" } as never) as unknown as Promise<number[]>;
     const first = await embed();
     expect([database.state.dimension, first.length]).toEqual([384, 384]);
-    await expect(active.switchTo(modelPath("chat"), { slots: ["embedding"] })).rejects.toMatchObject({
+    await expect(active.switchTo(modelPath("chat"), { roles: ["embedding"] })).rejects.toMatchObject({
       code: "UNSUPPORTED",
       message: expect.stringContaining("576 dimensions, and this agent stores 384"),
     });

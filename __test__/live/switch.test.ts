@@ -55,7 +55,7 @@ it("a file that is no model is refused, and the model before it answers on", asy
       code: "MODEL_NOT_FOUND",
     },
   );
-  await expect(active.switchTo(modelPath("embedding"), { slots: ["large"] })).rejects.toMatchObject({
+  await expect(active.switchTo(modelPath("embedding"), { roles: ["large"] })).rejects.toMatchObject({
     code: "UNSUPPORTED",
   });
   expect(await ask()).toBe(before);

@@ -153,7 +153,7 @@ it("a model is admitted where idle ones would leave for it, and they do", async 
   await use(runtime, "TEXT_EMBEDDING", { text: "bread" });
   fake.script.memoryAvailable = 300;
   const { active } = agentOf(runtime);
-  await active.switchTo("chat", { slots: ["large"] });
+  await active.switchTo("chat", { roles: ["large"] });
   expect(fake.closed).toEqual(["embedder", "model"]);
   expect([active.state("large").status, active.state("embedding").status]).toEqual(["ready", "idle"]);
   expect(

@@ -201,9 +201,9 @@ describe("a body that is not what it should be", () => {
     ["POST", "/downloads", []],
     ["POST", "/installed/verify", { id: "" }],
     ["DELETE", "/installed", { id: ["a"] }],
-    ["POST", "/active", { model: "tiny", slots: [] }],
-    ["POST", "/active", { model: "tiny", slots: ["huge"] }],
-    ["DELETE", "/active", { slot: "huge" }],
+    ["POST", "/active", { model: "tiny", roles: [] }],
+    ["POST", "/active", { model: "tiny", roles: ["huge"] }],
+    ["DELETE", "/active", { role: "huge" }],
   ])("%s %s %j is refused with the reason", async (method, path, body) => {
     await start();
     const answer = await call(method, path, body);
@@ -216,11 +216,11 @@ describe("the active model", () => {
   it("is switched, used, remembered for the next start, and unloaded", async () => {
     writeFileSync(join(models, "tiny.gguf"), tiny);
     await start();
-    expect((await call("GET", "/active")).body.slots).toMatchObject([{ status: "idle" }, {}, {}]);
+    expect((await call("GET", "/active")).body.roles).toMatchObject([{ status: "idle" }, {}, {}]);
     const switched = await call("POST", "/active", { model: "tiny", overrides: { contextSize: 512 } });
     expect(switched).toMatchObject({
       status: 200,
-      body: { slots: [{ status: "ready" }, { status: "ready" }] },
+      body: { roles: [{ status: "ready" }, { status: "ready" }] },
     });
     const text = await agent.runtime.useModel(
       "TEXT_COMPLETION" as never,
@@ -229,7 +229,7 @@ describe("the active model", () => {
     expect(text).toBeTypeOf("string");
     expect((await call("GET", "/active")).body.chosen).toEqual({ small: "tiny", large: "tiny" });
     const { body } = await call("DELETE", "/active", {});
-    expect(body.slots.map(({ status }: { status: string }) => status)).toEqual(["idle", "idle", "idle"]);
+    expect(body.roles.map(({ status }: { status: string }) => status)).toEqual(["idle", "idle", "idle"]);
   });
 
   it.each([

@@ -33,8 +33,8 @@ export function requireFiles(paths) {
  */
 export async function modelsToUse(library) {
   const config = library.readConfig({ getSetting: () => undefined });
-  const written = { large: config.largeModel, embedding: config.embeddingModel };
-  const defaults = Object.keys(written).filter((role) => written[role] === undefined);
+  const written = config.models;
+  const defaults = ["large", "embedding"].filter((role) => written[role] === undefined);
   requireFiles(defaults.map(developmentModel));
   const chosen = async (role) => {
     if (written[role] === undefined) return { path: developmentModel(role), isDefault: true };

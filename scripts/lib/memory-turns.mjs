@@ -8,11 +8,14 @@ const engine = Engine.create({ idleUnloadMs: 0 });
 const threads = 2;
 const question = { prompt: "The capital of France is", temperature: 0, maxTokens: 8 };
 const write = async (path) => {
-  const generation = await engine.generate({ path, context: { threads } }, question);
+  const generation = await engine.generate({ kind: "text", path, context: { threads } }, question);
   return (await generation.result).text;
 };
 const vector = async () => {
-  const { vectors } = await engine.embed({ path: embedding, embedder: { threads } }, ["bread", "butter"]);
+  const { vectors } = await engine.embed({ kind: "embedding", path: embedding, embedder: { threads } }, [
+    "bread",
+    "butter",
+  ]);
   return vectors[0].length;
 };
 

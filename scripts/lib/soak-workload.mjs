@@ -59,15 +59,15 @@ export class SoakWorkload {
     const openings = ["def area(", "class Tree:", "for i in range(", "import os\n"];
     this.#subjects = [
       {
-        spec: { path: chat, context: { ...context, state: { folder, onBattery: true } } },
+        spec: { kind: "text", path: chat, context: { ...context, state: { folder, onBattery: true } } },
         requests: chats.map((messages) => ({ messages })),
       },
       {
-        spec: { path: other, context: { contextSize: 512, parallel: 2 } },
+        spec: { kind: "text", path: other, context: { contextSize: 512, parallel: 2 } },
         requests: openings.map((prompt) => ({ prompt })),
       },
     ];
-    this.#vectors = { path: embedding, embedder: {} };
+    this.#vectors = { kind: "embedding", path: embedding, embedder: {} };
   }
 
   /** What every request gives on a context of its own that keeps nothing. */

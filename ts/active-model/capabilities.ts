@@ -23,7 +23,7 @@ export interface LoadFacts {
   readonly drafter?: string | undefined;
   /** What LOCAL_DRAFTER says. */
   readonly chosenDrafter?: ChosenDrafter | undefined;
-  readonly mtpDisabled: boolean;
+  readonly speculationDisabled: boolean;
   /** Path of the image projector, when it is on this machine. */
   readonly vision?: string | undefined;
 }
@@ -33,7 +33,7 @@ export function modelCapabilities(load: LoadFacts): Capability[] {
   return [
     flashAttention(load),
     { id: "kv-cache", state: "active", reason: `llama.cpp's own, ${kvText(load)}` },
-    mtpCapability(load),
+    speculationCapability(load),
     checkpoints(load),
     vision(load),
     ...(load.entry?.provenance.declaredKernels ?? []).map(kernel),
@@ -67,12 +67,17 @@ export function machineCapabilities(machine: Machine): Capability[] {
 }
 
 /** Speculative decoding, in the words that the log, the routes and the command line use. */
-export function mtpCapability({ runtime, drafter, chosenDrafter, mtpDisabled }: LoadFacts): Capability {
-  const id = "mtp";
+export function speculationCapability({
+  runtime,
+  drafter,
+  chosenDrafter,
+  speculationDisabled,
+}: LoadFacts): Capability {
+  const id = "speculation";
   if (runtime?.mtp === undefined && chosenDrafter === undefined) {
     return { id, state: "absent", reason: "no drafter is made for this model, and LOCAL_DRAFTER names none" };
   }
-  if (mtpDisabled) return { id, state: "inactive", reason: "switched off by ELIZA_MTP_DISABLE" };
+  if (speculationDisabled) return { id, state: "inactive", reason: "switched off by ELIZA_MTP_DISABLE" };
   if (runtime?.mtp !== undefined && drafter !== undefined) {
     return { id, state: "active", reason: `drafts up to ${runtime.mtp.draftMax} at a time with ${drafter}` };
   }

@@ -5,7 +5,7 @@
 export type CapabilityState = "active" | "inactive" | "absent";
 
 export interface Capability {
-  /** Stable: `mtp`, `flash-attention`, `kernel:turbo3`, `gpu:cuda`, … */
+  /** Stable: `speculation`, `flash-attention`, `kernel:turbo3`, `gpu:cuda`, … */
   readonly id: string;
   readonly state: CapabilityState;
   /** One line for people. */

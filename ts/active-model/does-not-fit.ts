@@ -1,6 +1,6 @@
 import { LocalInferenceError } from "../errors.js";
 import { bytesText } from "../support/bytes-text.js";
-import type { ResolvedLoad } from "./resolve-load.js";
+import type { ResolvedLoad } from "./load-types.js";
 
 /** The numbers of a model that was not admitted. Bytes. */
 export interface Shortfall {

@@ -1,23 +1,25 @@
-// What drafts tokens for a model: the drafter of its tier, otherwise what LOCAL_DRAFTER says.
+// What drafts tokens for a model: the drafter of its tier, otherwise the one that LOCAL_DRAFTER names.
 import { basename } from "node:path";
 import type { TextSpec } from "../engine/engine.js";
-import type { ChosenDrafter, Field, LoadFields, LoadSettings, ModelFiles, MtpLoad } from "./load-types.js";
+import { present } from "../support/present.js";
+import type { ChosenDrafter, LoadFields, LoadSettings, ModelFiles } from "./load-types.js";
 import type { TierRuntime } from "./runtime-for-tier.js";
 
-type DraftFields = Pick<LoadFields, "mtp" | "drafter">;
+type DraftFields = Pick<LoadFields, "drafter">;
+type DraftSettings = Pick<LoadSettings, "speculationDisabled">;
 
-/** The fields of a text model that say what drafts; none of them where nothing does. */
+/** The field of a text model that says what drafts; none where nothing does. */
 export function draftFields(
   runtime: TierRuntime | undefined,
   files: ModelFiles,
-  settings: Pick<LoadSettings, "mtpDisabled">,
+  { speculationDisabled }: DraftSettings,
 ): DraftFields {
-  if (settings.mtpDisabled) return {};
+  if (speculationDisabled) return {};
   if (runtime?.mtp !== undefined && files.drafter !== undefined) {
     const { specType, draftMin, draftMax, gpuLayers } = runtime.mtp;
-    const drafterFile = files.drafter;
-    const mtp = { specType, drafterFile, draftMin, draftMax, speculativeSamples: draftMax, gpuLayers };
-    return { mtp: { value: mtp, from: "catalog" } satisfies Field<MtpLoad> };
+    const contract = { specType, speculativeSamples: draftMax, gpuLayers };
+    const drafter = { kind: "file", path: files.drafter, draftMin, draftMax, contract } as const;
+    return { drafter: { value: drafter, from: "catalog" } };
   }
   const chosen = chosenFor(files);
   if (chosen === undefined || chosen.kind === "missing") return {};
@@ -25,8 +27,8 @@ export function draftFields(
 }
 
 /** What LOCAL_DRAFTER means for this model: a drafter that is one of the models in use does not draft for itself. */
-export function chosenFor({ path, chosenDrafter }: ModelFiles): ChosenDrafter | undefined {
-  return chosenDrafter?.path === path ? undefined : chosenDrafter;
+export function chosenFor({ path, chosenDrafter: chosen }: ModelFiles): ChosenDrafter | undefined {
+  return chosen?.kind === "file" && chosen.path === path ? undefined : chosen;
 }
 
 /** What a user should know when a drafter that was counted on is not there. */
@@ -34,9 +36,9 @@ export function draftWarnings(
   id: string,
   runtime: TierRuntime | undefined,
   files: ModelFiles,
-  settings: Pick<LoadSettings, "mtpDisabled">,
+  { speculationDisabled }: DraftSettings,
 ): string[] {
-  if (settings.mtpDisabled || files.drafter !== undefined) return [];
+  if (speculationDisabled || files.drafter !== undefined) return [];
   if (files.chosenDrafter?.kind === "missing") {
     return [`LOCAL_DRAFTER cannot be used, and ${id} runs without it: ${files.chosenDrafter.reason}`];
   }
@@ -45,14 +47,12 @@ export function draftWarnings(
 }
 
 /** The same for the engine: options of the context, and of the model where its own heads draft. */
-export function draftOptions({ mtp, drafter }: DraftFields): Pick<TextSpec, "context" | "load"> {
-  if (mtp !== undefined) {
-    const { drafterFile, draftMin, draftMax, speculativeSamples } = mtp.value;
-    return { context: { drafter: drafterFile, draftMin, draftMax, speculativeSamples } };
-  }
+export function draftOptions({ drafter }: DraftFields): Pick<TextSpec, "context" | "load"> {
   switch (drafter?.value.kind) {
-    case "file":
-      return { context: { drafter: drafter.value.path } };
+    case "file": {
+      const { path, draftMin, draftMax } = drafter.value;
+      return { context: present({ drafter: path, draftMin, draftMax }) };
+    }
     case "heads":
       return { context: { mtp: true }, load: { mtp: true } };
     case "ngram":
@@ -63,8 +63,8 @@ export function draftOptions({ mtp, drafter }: DraftFields): Pick<TextSpec, "con
 }
 
 /** The drafter's file, which must stay while the model is loaded. */
-export function drafterFile({ mtp, drafter }: DraftFields): string | undefined {
-  return mtp?.value.drafterFile ?? drafter?.value.path;
+export function drafterFile({ drafter }: DraftFields): string | undefined {
+  return drafter?.value.kind === "file" ? drafter.value.path : undefined;
 }
 
 /** A chosen drafter in words. */

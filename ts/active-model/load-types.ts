@@ -1,10 +1,12 @@
 import type { AssessFit, Fit } from "../catalog/device-fit.js";
 import type { ModelFacts } from "../catalog/facts.js";
-import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
+import type { AnySpec } from "../engine/engine.js";
 import type { Machine } from "../native/machine.js";
+import type { Kind } from "../roles.js";
 import type { Config } from "../settings/config.js";
 import type { Capability } from "./capability.js";
 import type { LoadOverrides } from "./overrides.js";
+import type { ContractOnly } from "./runtime-for-tier.js";
 
 /** Where a value comes from, the strongest first. */
 export type FieldOrigin = "override" | "setting" | "catalog" | "header" | "machine" | "default";
@@ -14,9 +16,6 @@ export interface Field<T> {
   readonly from: FieldOrigin;
 }
 
-/** What a model is loaded for. A model that writes text can make vectors, too. */
-export type Purpose = "text" | "embedding";
-
 /** The settings that loading depends on. */
 export type LoadSettings = Pick<
   Config,
@@ -25,7 +24,7 @@ export type LoadSettings = Pick<
   | "gpuLayers"
   | "threads"
   | "memoryHeadroomBytes"
-  | "mtpDisabled"
+  | "speculationDisabled"
   | "preferAccurateKv"
 >;
 
@@ -39,27 +38,30 @@ export interface ModelFiles {
   readonly vision?: string | undefined;
 }
 
-/** What LOCAL_DRAFTER names: a file, the heads in the model's own file, repetitions, or a file that cannot be used. */
-export type ChosenDrafter =
-  | ({ readonly path?: undefined } & (
-      | { readonly kind: "heads" }
-      | { readonly kind: "ngram" }
-      | { readonly kind: "missing"; readonly reason: string }
-    ))
-  | { readonly kind: "file"; readonly path: string };
+/** What proposes tokens for a model: a file, the heads in the model's own file, or repetitions of the text. */
+export type Drafter =
+  | { readonly kind: "heads" }
+  | { readonly kind: "ngram" }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      /** Fewest and most tokens of a draft. Default: the engine's. */
+      readonly draftMin?: number;
+      readonly draftMax?: number;
+      /** Of a tier's drafter. */
+      readonly contract?: Pick<ContractOnly, "specType" | "speculativeSamples" | "gpuLayers">;
+    };
 
-/** Speculative decoding with a tier's drafter, as the engine is to run it. */
-export interface MtpLoad {
-  readonly specType: "draft-mtp";
-  readonly drafterFile: string;
-  readonly draftMin: number;
-  readonly draftMax: number;
-  /** Tokens verified at once. */
-  readonly speculativeSamples: number;
-  readonly gpuLayers: "auto" | number;
+/** What LOCAL_DRAFTER names: a drafter, or a file that cannot be used. */
+export type ChosenDrafter = Drafter | { readonly kind: "missing"; readonly reason: string };
+
+/** Fields that a tier's contract adds and the engine never gets. */
+interface ContractFields {
+  readonly ctxCheckpoints?: Field<ContractOnly["ctxCheckpoints"]>;
+  readonly ctxCheckpointInterval?: Field<ContractOnly["ctxCheckpointInterval"]>;
 }
 
-export interface LoadFields {
+export interface LoadFields extends ContractFields {
   readonly path: Field<string>;
   /** Tokens; `auto`: the largest that fits when the context is opened. */
   readonly contextSize: Field<number | "auto">;
@@ -70,20 +72,17 @@ export interface LoadFields {
   readonly flashAttention: Field<"auto" | "on" | "off">;
   /** Requests side by side; `auto`: as many as cost neither context nor KV precision, up to 4. */
   readonly parallel: Field<number | "auto">;
-  readonly mmap: Field<boolean>;
-  readonly mlock: Field<boolean>;
+  readonly useMmap: Field<boolean>;
+  readonly useMlock: Field<boolean>;
   /** Bytes to leave free; `auto`: by the size of the machine. */
-  readonly headroomBytes: Field<number | "auto">;
-  readonly ctxCheckpoints?: Field<number>;
-  readonly ctxCheckpointInterval?: Field<number>;
-  readonly mtp?: Field<MtpLoad>;
-  /** What drafts where no drafter is made for the model. */
-  readonly drafter?: Field<ChosenDrafter>;
+  readonly memoryHeadroomBytes: Field<number | "auto">;
+  /** Of its tier, otherwise the one that LOCAL_DRAFTER names. */
+  readonly drafter?: Field<Drafter>;
   readonly vision?: Field<string>;
 }
 
 /** Everything that loading a model needs, and why. */
-export interface ResolvedLoad {
+export interface ResolvedLoad<S extends AnySpec = AnySpec> {
   readonly model: ModelFacts;
   readonly fields: LoadFields;
   readonly fit: Fit;
@@ -91,13 +90,13 @@ export interface ResolvedLoad {
   /** What a user should know; none of it keeps the model from loading. */
   readonly warnings: readonly string[];
   /** What the engine takes. */
-  readonly spec: TextSpec | EmbeddingSpec;
+  readonly spec: S;
 }
 
 export interface ResolveInput {
   readonly model: ModelFacts;
   /** Default: what the model is made for. */
-  readonly purpose?: Purpose | undefined;
+  readonly kind?: Kind | undefined;
   readonly files: ModelFiles;
   readonly machine: Machine;
   readonly settings: LoadSettings;

@@ -17,14 +17,14 @@ const kvType = z
 const overridesSchema = z
   .strictObject({
     contextSize: z.int().min(256).max(16_777_216),
-    cacheTypeK: kvType,
-    cacheTypeV: kvType,
+    kvTypeK: kvType,
+    kvTypeV: kvType,
     gpuLayers: z.int().min(0).max(10_000),
     flashAttention: z.boolean(),
-    mmap: z.boolean(),
-    mlock: z.boolean(),
+    useMmap: z.boolean(),
+    useMlock: z.boolean(),
     useGpu: z.boolean(),
-    maxThreads: z.int().min(1).max(512),
+    threads: z.int().min(1).max(512),
   })
   .partial();
 
@@ -34,14 +34,40 @@ const overridesSchema = z
  */
 export type LoadOverrides = Readonly<z.infer<typeof overridesSchema>>;
 
+/** What elizaOS calls the same options. */
+const ALIASES: ReadonlyMap<string, keyof LoadOverrides> = new Map([
+  ["cacheTypeK", "kvTypeK"],
+  ["cacheTypeV", "kvTypeV"],
+  ["mmap", "useMmap"],
+  ["mlock", "useMlock"],
+  ["maxThreads", "threads"],
+]);
+
 /** @throws LocalInferenceError `INVALID_INPUT` that names every field that is wrong and what is allowed. */
 export function parseOverrides(value: unknown): LoadOverrides {
-  const parsed = overridesSchema.safeParse(value ?? {});
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) =>
+  const { object, written, problems } = withoutAliases(value ?? {});
+  const parsed = overridesSchema.safeParse(object);
+  if (parsed.success && problems.length === 0) return parsed.data;
+  const more = (parsed.error?.issues ?? []).map((issue) =>
     issue.code === "unrecognized_keys"
       ? `${issue.keys.join(", ")}: cannot be overridden (${Object.keys(overridesSchema.shape).join(", ")} can)`
-      : `${issue.path.join(".")}: ${issue.message}`,
+      : `${issue.path.map((key) => written.get(String(key)) ?? key).join(".")}: ${issue.message}`,
   );
-  throw invalidInput(`Bad load overrides: ${problems.join("; ")}.`);
+  throw invalidInput(`Bad load overrides: ${[...problems, ...more].join("; ")}.`);
+}
+
+/** The overrides under this package's names, and how each one was written. */
+function withoutAliases(value: unknown) {
+  const written = new Map<string, string>();
+  const problems: string[] = [];
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return { object: value, written, problems };
+  const entries = Object.entries(value).map(([key, given]): [string, unknown] => {
+    const name = ALIASES.get(key) ?? key;
+    const other = written.get(name);
+    if (other !== undefined) problems.push(`${other} and ${key} are the same option: give one`);
+    written.set(name, key);
+    return [name, given];
+  });
+  return { object: Object.fromEntries(entries), written, problems };
 }

@@ -1,9 +1,10 @@
+import type { Kind } from "../roles.js";
+import type { ResolvedLoad } from "./load-types.js";
 import type { LoadOverrides } from "./overrides.js";
-import type { Purpose, ResolvedLoad } from "./resolve-load.js";
 
 export interface ResolveOptions {
   /** undefined: what the model is made for. */
-  readonly purpose?: Purpose | undefined;
+  readonly kind?: Kind | undefined;
   readonly overrides?: LoadOverrides;
   /** Bytes that the models which leave give back. */
   readonly freedBytes?: number;
@@ -15,7 +16,7 @@ export interface ResolutionsOptions {
   readonly versionOf: (name: string) => Promise<string>;
 }
 
-type How = Pick<ResolveOptions, "purpose" | "overrides">;
+type How = Pick<ResolveOptions, "kind" | "overrides">;
 
 /** How models are loaded. The same name gives the same object for as long as its files stay as they are. */
 export class Resolutions {
@@ -52,6 +53,6 @@ export class Resolutions {
   }
 }
 
-function keyOf(name: string, { purpose, overrides = {} }: How): string {
-  return JSON.stringify([name, purpose, Object.entries(overrides).sort()]);
+function keyOf(name: string, { kind, overrides = {} }: How): string {
+  return JSON.stringify([name, kind, Object.entries(overrides).sort()]);
 }

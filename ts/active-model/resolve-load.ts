@@ -1,7 +1,8 @@
 import { fitOf } from "../catalog/device-fit.js";
 import type { ModelFacts } from "../catalog/facts.js";
-import type { EmbeddingSpec, TextSpec } from "../engine/engine.js";
+import type { AnySpec } from "../engine/engine.js";
 import { LocalInferenceError } from "../errors.js";
+import type { Kind } from "../roles.js";
 import { present } from "../support/present.js";
 import { modelCapabilities } from "./capabilities.js";
 import { chosenFor, draftFields, draftOptions, draftWarnings } from "./drafting.js";
@@ -10,7 +11,6 @@ import type {
   FieldOrigin,
   LoadFields,
   LoadSettings,
-  Purpose,
   ResolvedLoad,
   ResolveInput,
 } from "./load-types.js";
@@ -30,16 +30,16 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
   const { tier, warnings } = tierOf(model);
   const runtime = tier && runtimeForTier(tier);
   const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes };
-  const purpose = input.purpose ?? (model.kind === "embedding" ? "embedding" : "text");
-  assertCapable(model, purpose);
-  const contextSize = contextField(model, purpose, tier, settings, overrides);
+  const kind = input.kind ?? (model.kind === "embedding" ? "embedding" : "text");
+  assertCapable(model, kind);
+  const contextSize = contextField(model, kind, tier, settings, overrides);
   const kv = kvFields(input, runtime, contextSize.value);
   const flash = flashField(runtime, overrides);
   const fit = fitOf(model, machine, assess, {
     ...wishes,
-    contextSize: wanted(contextSize.value),
-    kvTypeK: kind(kv.kvTypeK.value),
-    kvTypeV: kind(kv.kvTypeV.value),
+    contextSize: chosen(contextSize.value),
+    kvTypeK: chosen(kv.kvTypeK.value),
+    kvTypeV: chosen(kv.kvTypeV.value),
     flashAttention: flash.value,
   });
   const fields: LoadFields = present({
@@ -47,21 +47,21 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     contextSize,
     ...kv,
     gpuLayers: gpuField(settings, overrides),
-    threads: first(overrides.maxThreads, settings.threads, undefined, "auto" as const),
+    threads: first(overrides.threads, settings.threads, undefined, "auto" as const),
     flashAttention: flash,
     parallel: runtime
       ? { value: runtime.optimizations.parallel, from: "catalog" }
       : { value: "auto", from: "default" },
-    mmap: first(overrides.mmap, undefined, undefined, true),
-    mlock: first(overrides.mlock, undefined, undefined, false),
-    headroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
+    useMmap: first(overrides.useMmap, undefined, undefined, true),
+    useMlock: first(overrides.useMlock, undefined, undefined, false),
+    memoryHeadroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
     ctxCheckpoints: runtime && { value: runtime.optimizations.ctxCheckpoints, from: "catalog" },
     ctxCheckpointInterval: runtime && { value: runtime.optimizations.ctxCheckpointInterval, from: "catalog" },
     // None of it has a meaning for vectors.
-    ...(purpose === "embedding" ? {} : draftFields(runtime, files, settings)),
+    ...(kind === "embedding" ? {} : draftFields(runtime, files, settings)),
     vision: files.vision === undefined ? undefined : { value: files.vision, from: "catalog" },
   } satisfies { [K in keyof LoadFields]: LoadFields[K] | undefined });
-  if (purpose === "text") warnings.push(...draftWarnings(model.id, runtime, files, settings));
+  if (kind === "text") warnings.push(...draftWarnings(model.id, runtime, files, settings));
   if (fit.verdict !== "fits") warnings.push(`Memory is tight: ${fit.reason}.`);
   const loadFacts = {
     entry: tier ?? model.entry,
@@ -71,12 +71,12 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     kvTypeV: fit.numbers.kvTypeV,
     drafter: files.drafter,
     chosenDrafter: chosenFor(files),
-    mtpDisabled: settings.mtpDisabled,
+    speculationDisabled: settings.speculationDisabled,
     vision: files.vision,
   };
   // None of them has a meaning for vectors.
-  const capabilities = purpose === "embedding" ? [] : modelCapabilities(loadFacts);
-  return { model, fields, fit, capabilities, warnings, spec: specOf(purpose, fields) };
+  const capabilities = kind === "embedding" ? [] : modelCapabilities(loadFacts);
+  return { model, fields, fit, capabilities, warnings, spec: specOf(kind, fields) };
 }
 
 /** What an embedder has no use for. */
@@ -87,7 +87,7 @@ export function describeLoad({
   fields,
   spec,
 }: ResolvedLoad): { field: string; value: string; from: FieldOrigin }[] {
-  const unused = "embedder" in spec ? TEXT_ONLY : [];
+  const unused = spec.kind === "embedding" ? TEXT_ONLY : [];
   return Object.entries(fields)
     .filter(([field]) => !unused.includes(field))
     .map(([field, { value, from }]: [string, Field<unknown>]) => ({
@@ -97,10 +97,10 @@ export function describeLoad({
     }));
 }
 
-function assertCapable({ id, kind }: ModelFacts, purpose: Purpose): void {
-  if (kind === "vocabulary")
+function assertCapable({ id, kind: made }: ModelFacts, kind: Kind): void {
+  if (made === "vocabulary")
     throw new LocalInferenceError("UNSUPPORTED", `${id} is a vocabulary without weights.`);
-  if (kind === "embedding" && purpose === "text") {
+  if (made === "embedding" && kind === "text") {
     throw new LocalInferenceError(
       "UNSUPPORTED",
       `${id} makes vectors and cannot write text: it cannot be a text model.`,
@@ -122,13 +122,13 @@ function tierOf(model: ModelFacts): { tier: ModelFacts["entry"]; warnings: strin
 
 function contextField(
   model: ModelFacts,
-  purpose: Purpose,
+  kind: Kind,
   tier: ModelFacts["entry"],
   settings: LoadSettings,
   overrides: LoadOverrides,
 ): LoadFields["contextSize"] {
   // The embedder takes what the model reads, and has no cache that grows with it.
-  if (purpose === "embedding") return { value: "auto", from: "header" };
+  if (kind === "embedding") return { value: "auto", from: "header" };
   const catalogued =
     tier !== undefined && tier.contextLength < model.contextLength ? tier.contextLength : undefined;
   return first(overrides.contextSize, settings.contextSize, catalogued, "auto" as const);
@@ -144,16 +144,16 @@ function kvFields(input: ResolveInput, runtime: TierRuntime | undefined, context
     if (settings.kvType !== undefined) return { value: settings.kvType, from: "setting" };
     return standard ?? { value: "auto", from: "default" };
   };
-  return { kvTypeK: of(overrides.cacheTypeK), kvTypeV: of(overrides.cacheTypeV) };
+  return { kvTypeK: of(overrides.kvTypeK), kvTypeV: of(overrides.kvTypeV) };
 }
 
 /** Tiers store the cache as q8_0, as exact as f16 to three digits and half its size, unless f16 is wanted and fits. */
 function tierKv(input: ResolveInput, context: number | "auto"): Field<string> {
   const { model, machine, assess, settings, freedBytes } = input;
   if (settings.preferAccurateKv) {
-    const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes, contextSize: wanted(context) };
+    const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes, contextSize: chosen(context) };
     const exact = fitOf(model, machine, assess, { ...wishes, kvTypeK: "f16", kvTypeV: "f16" });
-    const whole = exact.numbers.largestContext >= (wanted(context) ?? model.contextLength);
+    const whole = exact.numbers.largestContext >= (chosen(context) ?? model.contextLength);
     if (exact.verdict === "fits" && whole) return { value: "f16", from: "machine" };
   }
   return { value: "q8_0", from: "catalog" };
@@ -186,36 +186,33 @@ function first<T, D>(
   return { value: standard, from: "default" as const };
 }
 
-function specOf(purpose: Purpose, fields: LoadFields): TextSpec | EmbeddingSpec {
-  const threads = wanted(fields.threads.value);
-  const memoryHeadroomBytes = wanted(fields.headroomBytes.value);
+function specOf(kind: Kind, fields: LoadFields): AnySpec {
+  const threads = chosen(fields.threads.value);
+  const memoryHeadroomBytes = chosen(fields.memoryHeadroomBytes.value);
   const load = present({
-    gpuLayers: wanted(fields.gpuLayers.value),
-    useMmap: fields.mmap.from === "default" ? undefined : fields.mmap.value,
-    useMlock: fields.mlock.from === "default" ? undefined : fields.mlock.value,
+    gpuLayers: chosen(fields.gpuLayers.value),
+    useMmap: fields.useMmap.from === "default" ? undefined : fields.useMmap.value,
+    useMlock: fields.useMlock.from === "default" ? undefined : fields.useMlock.value,
     memoryHeadroomBytes,
   });
   const path = fields.path.value;
-  if (purpose === "embedding") return { path, load, embedder: present({ threads }) };
+  if (kind === "embedding") return { kind, path, load, embedder: present({ threads }) };
   const { value: flashAttention } = fields.flashAttention;
   const drafts = draftOptions(fields);
   const context = present({
-    contextSize: wanted(fields.contextSize.value),
-    kvTypeK: kind(fields.kvTypeK.value),
-    kvTypeV: kind(fields.kvTypeV.value),
+    contextSize: chosen(fields.contextSize.value),
+    kvTypeK: chosen(fields.kvTypeK.value),
+    kvTypeV: chosen(fields.kvTypeV.value),
     threads,
-    parallel: wanted(fields.parallel.value),
+    parallel: chosen(fields.parallel.value),
     memoryHeadroomBytes,
     flashAttention: flashAttention === "auto" ? undefined : flashAttention,
     ...drafts.context,
   });
-  return { path, load: { ...load, ...drafts.load }, context };
+  return { kind, path, load: { ...load, ...drafts.load }, context };
 }
 
-function wanted(value: number | "auto"): number | undefined {
-  return value === "auto" ? undefined : value;
-}
-
-function kind(value: string): string | undefined {
+/** The engine chooses where nobody did. */
+function chosen<T extends number | string>(value: T | "auto"): T | undefined {
   return value === "auto" ? undefined : value;
 }

@@ -1,8 +1,24 @@
 import type { CatalogEntry } from "../catalog/schema.js";
 
-/** Speculative decoding with a drafter made for the model (multi-token prediction). */
-export interface MtpRuntime {
+/**
+ * What Eliza's contract of a tier says and this engine does not act on. The load and its capabilities report it, and
+ * `checkTier` checks it.
+ */
+export interface ContractOnly {
+  readonly preferredBackend: "llama-cpp";
+  /** Most copies of the sliding-window state that a conversation keeps to go back to. */
+  readonly ctxCheckpoints: 1;
+  /** Tokens between two copies. */
+  readonly ctxCheckpointInterval: 4096;
   readonly specType: "draft-mtp";
+  /** Tokens verified at once: as many as are drafted. */
+  readonly speculativeSamples: number;
+  /** Of the drafter. */
+  readonly gpuLayers: "auto" | number;
+}
+
+/** Speculative decoding with a drafter made for the model. The contract calls it MTP, multi-token prediction. */
+export interface MtpRuntime extends Pick<ContractOnly, "specType" | "gpuLayers"> {
   /** Below the folder of the bundle. */
   readonly drafterFile: string;
   /** Its name in older bundles. */
@@ -10,20 +26,14 @@ export interface MtpRuntime {
   /** Fewest and most tokens drafted at once. More than one slows these models down. */
   readonly draftMin: number;
   readonly draftMax: number;
-  readonly gpuLayers: "auto" | number;
 }
 
 /** How a tier is to be run. Only what its decode path uses; the KV cache is llama.cpp's own. */
-export interface TierRuntime {
-  readonly preferredBackend: "llama-cpp";
-  readonly optimizations: {
+export interface TierRuntime extends Pick<ContractOnly, "preferredBackend"> {
+  readonly optimizations: Pick<ContractOnly, "ctxCheckpoints" | "ctxCheckpointInterval"> & {
     /** Sequences side by side: the cache of sliding windows serves one. */
     readonly parallel: 1;
     readonly flashAttention: true;
-    /** Most copies of the sliding-window state that a conversation keeps to go back to. */
-    readonly ctxCheckpoints: 1;
-    /** Tokens between two copies. */
-    readonly ctxCheckpointInterval: 4096;
   };
   /** Exactly where the bundle has a drafter. */
   readonly mtp?: MtpRuntime;

@@ -1,7 +1,7 @@
 import type { CatalogEntry } from "../catalog/schema.js";
 import { KV_TYPES } from "../settings/settings.js";
 import type { Capability } from "./capability.js";
-import type { ResolvedLoad } from "./resolve-load.js";
+import type { ResolvedLoad } from "./load-types.js";
 import { runtimeForTier } from "./runtime-for-tier.js";
 
 /** Names of attention and cache formats that no decode path of llama.cpp has. */
@@ -21,16 +21,16 @@ export function checkTier(tier: CatalogEntry, load: ResolvedLoad): string[] {
   const flags = [...Object.keys(runtime), ...Object.keys(optimizations)];
   const drafter = tier.companions.drafter !== undefined;
   const { fields, capabilities, spec } = load;
-  const context = "context" in spec ? spec.context : undefined;
+  const context = spec.kind === "text" ? spec.context : undefined;
+  const used = fields.drafter?.value.kind === "file" ? fields.drafter.value : undefined;
   const wrong: (string | false)[] = [
     ...FORBIDDEN_FLAGS.map((flag) => flags.includes(flag) && `${flag} must not be set`),
     optimizations.parallel !== 1 && "more than one sequence shares the sliding windows",
     drafter !== (mtp !== undefined) && "speculation and a drafter must go together",
     mtp !== undefined && (mtp.draftMin !== 1 || mtp.draftMax !== 1) && "drafts must be one token long",
-    drafter !== (fields.mtp !== undefined) &&
-      "the resolved load must have the drafter exactly where there is one",
-    fields.mtp !== undefined &&
-      fields.mtp.value.speculativeSamples !== fields.mtp.value.draftMax &&
+    drafter !== (used !== undefined) && "the resolved load must have the drafter exactly where there is one",
+    used !== undefined &&
+      used.contract?.speculativeSamples !== used.draftMax &&
       "as many tokens must be verified as are drafted",
     context?.flashAttention !== "on" && "flash attention must be on",
     ...[context?.kvTypeK, context?.kvTypeV].map(

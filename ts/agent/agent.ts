@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { ActiveModels } from "../active-model/active-model.js";
+import { ActiveModels } from "../active-model/active-models.js";
 import type { ChosenDrafter } from "../active-model/load-types.js";
 import type { ResolveOptions } from "../active-model/resolutions.js";
 import { type ResolvedLoad, resolveLoad } from "../active-model/resolve-load.js";
@@ -9,7 +9,7 @@ import { type Located, locateModel, tracesOf } from "../catalog/locate.js";
 import { chooseVariant } from "../catalog/variants.js";
 import { Jobs } from "../download/jobs.js";
 import type { InstalledModel } from "../download/registry.js";
-import { readSelection, selectedModel } from "../download/selection.js";
+import { readSelection } from "../download/selection.js";
 import type { ModelStore, Removal } from "../download/store.js";
 import { Engine } from "../engine/engine.js";
 import { readModelHeader } from "../engine/model.js";
@@ -18,6 +18,7 @@ import { closedError, LocalInferenceError } from "../errors.js";
 import { callNative, loadNative, type ModelHeader } from "../native/addon.js";
 import { setEngineLogLevel } from "../native/logs.js";
 import { computeFacts, machineFacts } from "../native/machine.js";
+import { type ActiveRole, modelFor } from "../roles.js";
 import { type Config, readConfig, type SettingsSource } from "../settings/config.js";
 import { FileMemo, OncePerTurn, stampOf } from "../support/file-memo.js";
 import { log, setLogSink } from "../support/log.js";
@@ -28,15 +29,6 @@ import { givenDimension, StoredVectors } from "./stored-vectors.js";
 
 // An agent's process has one log: that of elizaOS.
 setLogSink(elizaLog);
-
-/** Which of the configured models a request is for. */
-export type ModelRole = "small" | "large" | "embedding";
-
-const ROLES = {
-  small: { key: "smallModel", setting: "LOCAL_SMALL_MODEL" },
-  large: { key: "largeModel", setting: "LOCAL_LARGE_MODEL" },
-  embedding: { key: "embeddingModel", setting: "LOCAL_EMBEDDING_MODEL" },
-} as const;
 
 /** What this plugin keeps for one agent: its settings and its claim on the models. */
 export class Agent {
@@ -74,12 +66,11 @@ export class Agent {
   get active(): ActiveModels {
     this.#active ??= new ActiveModels({
       engine: this.engine,
-      nameOf: (slot) => this.modelText(slot),
-      settingOf: (slot) => ROLES[slot].setting,
+      nameOf: (role) => this.modelText(role),
       resolve: (name, how) => this.#resolve(name, how),
       versionOf: (name) => this.#versionOf(name),
-      admit: async (slot, { model, spec }) => {
-        if (slot !== "embedding") return;
+      admit: async (role, { model, spec }) => {
+        if (role !== "embedding") return;
         this.vectors.admit(model.id, (await this.header(spec.path)).embeddingLength);
       },
       fittingVariant,
@@ -87,17 +78,17 @@ export class Agent {
     return this.#active;
   }
 
-  isConfigured(role: ModelRole): boolean {
+  isConfigured(role: ActiveRole): boolean {
     return this.active.nameOf(role) !== undefined;
   }
 
   /** What names a role's model: its setting, otherwise what was chosen with `eliza-local use` or the active route. */
-  modelText(role: ModelRole): string | undefined {
-    return this.config[ROLES[role].key] ?? selectedModel(readSelection(this.config.modelsDir), role);
+  modelText(role: ActiveRole): string | undefined {
+    return this.config.models[role] ?? modelFor(readSelection(this.config.modelsDir), role);
   }
 
   /** The file of a role's model. @throws LocalInferenceError when none is configured or the file is not there. */
-  async modelPath(role: ModelRole): Promise<string> {
+  async modelPath(role: ActiveRole): Promise<string> {
     const name = this.active.nameOf(role);
     // Without a name the error is that of `current`.
     if (name === undefined) return (await this.active.current(role)).spec.path;
@@ -134,11 +125,7 @@ export class Agent {
         this.#locate(name),
         this.#chosenDrafter(),
       ]);
-      const files = [
-        path,
-        ...Object.values(companions),
-        ...(drafter?.path === undefined ? [] : [drafter.path]),
-      ];
+      const files = [path, ...Object.values(companions), ...(drafter?.kind === "file" ? [drafter.path] : [])];
       const stamp = await stampOf(files);
       return JSON.stringify([path, entry?.id, Object.entries(companions).sort(), drafter, stamp]);
     });

@@ -1,4 +1,4 @@
-import type { ResolvedLoad } from "../active-model/resolve-load.js";
+import type { ResolvedLoad } from "../active-model/load-types.js";
 import type { ContextOptions } from "../native/addon.js";
 import type { Config } from "../settings/config.js";
 import { present } from "../support/present.js";
@@ -20,7 +20,7 @@ type SharingSettings = Pick<
 /** Has the context of a text model queue, cache and store as the settings say. */
 export function withSharing(resolved: ResolvedLoad, settings: SharingSettings): ResolvedLoad {
   const { spec } = resolved;
-  if (!("context" in spec)) return resolved;
+  if (spec.kind !== "text") return resolved;
   return { ...resolved, spec: { ...spec, context: { ...spec.context, ...contextSharing(settings) } } };
 }
 

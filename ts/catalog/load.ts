@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { LocalInferenceError } from "../errors.js";
+import { companionRole } from "../roles.js";
 import { type CatalogEntry, catalogSchema } from "./schema.js";
 
 const FILES = ["tiers.json", "models.json"] as const;
@@ -42,8 +43,23 @@ function readFile(name: string): readonly CatalogEntry[] {
 
 /** @throws LocalInferenceError `INTERNAL` that names what is wrong in which file. */
 export function parseCatalog(text: string, name: string): readonly CatalogEntry[] {
-  const parsed = catalogSchema.safeParse(JSON.parse(text));
+  const parsed = catalogSchema.safeParse(withCurrentRoles(JSON.parse(text)));
   if (parsed.success) return parsed.data.models;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new LocalInferenceError("INTERNAL", `The catalog file ${name} is not valid: ${problems.join("; ")}.`);
+}
+
+/** Catalogs of earlier versions name some companions differently. */
+function withCurrentRoles(content: unknown): unknown {
+  const { models, ...rest } = (content ?? {}) as { models?: unknown };
+  if (!Array.isArray(models)) return content;
+  const renamed = models.map((model) => {
+    if (typeof model?.companions !== "object" || model.companions === null) return model;
+    const companions = Object.entries(model.companions).map(([word, file]) => [
+      companionRole(word) ?? word,
+      file,
+    ]);
+    return { ...model, companions: Object.fromEntries(companions) };
+  });
+  return { ...rest, models: renamed };
 }

@@ -1,11 +1,28 @@
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { LocalInferenceError } from "../errors.js";
+import { COMPANION_ROLES, type CompanionRole, companionRole } from "../roles.js";
 import type { Catalog } from "./load.js";
 import { modelReference, resolveModel } from "./models-dir.js";
 import type { CatalogEntry } from "./schema.js";
-import { COMPANION_ROLES, type CompanionRole, type FindInstalled, type InstalledModel } from "./types.js";
 import { hostedVariants } from "./variants.js";
+
+/** The files of an installed model, as far as choosing and loading it needs to know them. */
+export interface ModelOnDisk {
+  readonly id: string;
+  /** The file to load: the first part of a split model. Absolute. */
+  readonly path: string;
+  /** Every file with what it is for: `model`, or a {@link CompanionRole}. */
+  readonly files: readonly { readonly path: string; readonly role: string }[];
+  /** The catalog entry it was fetched as. */
+  readonly catalogId?: string;
+}
+
+/** The installed model that an id, a catalog id or a reference to the hub means. */
+export type FindInstalled = (id: string) => Promise<ModelOnDisk | undefined>;
+
+/** For a program without a registry of downloads. */
+export const findNothing: FindInstalled = async () => undefined;
 
 /** A model on this machine. */
 export interface Located {
@@ -32,7 +49,7 @@ export interface LocateOptions {
 export async function locateModel(setting: string, options: LocateOptions): Promise<Located> {
   const entry = options.catalog.find(setting);
   if (entry !== undefined) return locateEntry(entry, setting, options);
-  let installed: InstalledModel | undefined;
+  let installed: ModelOnDisk | undefined;
   const find = async (id: string) => {
     installed = await options.findInstalled(id);
     return installed?.path;
@@ -84,14 +101,15 @@ function placesOf(entry: CatalogEntry, modelsDir: string): string[] {
 }
 
 async function fromInstalled(
-  installed: InstalledModel,
+  installed: ModelOnDisk,
   options: LocateOptions,
   known = installed.catalogId === undefined ? undefined : options.catalog.find(installed.catalogId),
 ): Promise<Located> {
   const found = await located(await realpath(installed.path), options, known);
-  const registered = installed.files.flatMap(({ path, role }) =>
-    isCompanion(role) ? [[role, path] as const] : [],
-  );
+  const registered = installed.files.flatMap(({ path, role: word }) => {
+    const role = companionRole(word);
+    return role === undefined ? [] : [[role, path] as const];
+  });
   return { ...found, companions: { ...found.companions, ...Object.fromEntries(registered) } };
 }
 
@@ -166,10 +184,6 @@ function missing(message: string): LocalInferenceError {
 
 function isMissing(error: unknown): boolean {
   return error instanceof LocalInferenceError && error.code === "MODEL_NOT_FOUND";
-}
-
-function isCompanion(role: string): role is CompanionRole {
-  return (COMPANION_ROLES as readonly string[]).includes(role);
 }
 
 function isFile(path: string): Promise<boolean> {

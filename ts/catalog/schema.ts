@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { COMPANION_ROLES } from "./types.js";
+import { COMPANION_ROLES } from "../roles.js";
 
 /** Layers of the model that have the same attention. */
 const layerGroup = z

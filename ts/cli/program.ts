@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { COMPANION_ROLES } from "../roles.js";
 import { chat } from "./commands/chat.js";
 import { doctor } from "./commands/doctor.js";
 import { embed } from "./commands/embed.js";
@@ -86,10 +87,7 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
     .description(
       "fetch a model: a name of the catalog, hf:owner/repository/file.gguf, or an address of the hub",
     )
-    .option(
-      "--with <companions>",
-      "also fetch these: drafter, vision, audio, vad, speech, embedding; all or none",
-    )
+    .option("--with <companions>", `also fetch these: ${COMPANION_ROLES.join(", ")}; all or none`)
     .option("--list", "list the GGUF models of a repository instead")
     .option("--dry-run", "show what would be fetched")
     .action(run(pull));

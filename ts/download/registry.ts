@@ -2,6 +2,7 @@ import { mkdir, readFile, rename } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { z } from "zod";
 import { LocalInferenceError } from "../errors.js";
+import { companionRole } from "../roles.js";
 import { sizeOf, writeAtomically } from "./files.js";
 import { withLock } from "./lock.js";
 import { isBelow } from "./paths.js";
@@ -55,7 +56,11 @@ const entry = z.object({
         path: z.string().min(1),
         bytes: z.number().int().nonnegative(),
         sha256: z.string().optional(),
-        role: z.string().default("model"),
+        // Files written by earlier versions name some roles differently.
+        role: z
+          .string()
+          .default("model")
+          .transform((word) => companionRole(word) ?? word),
       }),
     )
     .min(1),

@@ -1,15 +1,17 @@
 import { abortError, closedError, throwIfAborted } from "../errors.js";
 import { forwardLogs } from "../native/logs.js";
 import type { EmbedOptions, EmbedResult } from "./embedding/embedder.js";
-import type { Lease, MemoryOwner } from "./memory/types.js";
+import type { ResidentOf } from "./kinds.js";
+import { DEFAULT_IDLE_UNLOAD_MS, type Lease, type MemoryOwner } from "./memory/contract.js";
 import type { LocalModel } from "./model.js";
-import { acquire, disown, type Resident, relinquish, residency } from "./residents.js";
+import type { Resident } from "./resident.js";
+import { acquire, disown, type Handle, relinquish, residency } from "./residents.js";
 import type { AnySpec, EmbeddingSpec, ModelSpec, TextSpec } from "./specs.js";
 import type { TextGeneration } from "./text/generation.js";
 import type { PrewarmRequest } from "./text/prewarm.js";
 import type { GenerateRequest, Usage } from "./text/types.js";
 
-export type { EmbeddingSpec, ModelSpec, TextSpec };
+export type { AnySpec, EmbeddingSpec, ModelSpec, TextSpec };
 
 export interface EngineOptions {
   /** Milliseconds without a request after which a model leaves memory; 0: never. Default 15 minutes. */
@@ -33,7 +35,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
   #closed = false;
 
   private constructor(options: EngineOptions) {
-    this.idleUnloadMs = options.idleUnloadMs ?? 15 * 60_000;
+    this.idleUnloadMs = options.idleUnloadMs ?? DEFAULT_IDLE_UNLOAD_MS;
   }
 
   /** Loads nothing. */
@@ -52,8 +54,8 @@ export class Engine implements MemoryOwner, AsyncDisposable {
    * @throws LocalInferenceError what loading, rendering and the sampling options can throw; `CLOSED`; an `AbortError`.
    */
   generate(spec: TextSpec, request: GenerateRequest, call: Call = {}): Promise<TextGeneration> {
-    return this.#request(call.signal, async (signal, resident) => {
-      const context = await resident(spec).then((one) => one.context(spec.context ?? {}));
+    return this.use(spec, call, async (resident, signal) => {
+      const context = await resident.context(spec);
       const generation = context.generate(request, { signal });
       await generation.started;
       return { value: generation, until: generation.settled };
@@ -62,36 +64,57 @@ export class Engine implements MemoryOwner, AsyncDisposable {
 
   /** Embeds texts; calls at the same time share a batch. */
   embed(spec: EmbeddingSpec, texts: readonly string[], call: EmbedOptions = {}): Promise<EmbedResult> {
-    return this.#request(call.signal, async (signal, resident) => {
-      const embedder = await resident(spec).then((one) => one.embedder(spec.embedder ?? {}));
+    return this.use(spec, call, async (resident, signal) => {
+      const embedder = await resident.embedder(spec);
       return { value: await embedder.embed(texts, { ...call, signal }) };
     });
   }
 
   /** Runs `work` with the model in memory. */
-  withModel<T>(spec: ModelSpec, work: (model: LocalModel) => Promise<T>, call: Call = {}): Promise<T> {
-    return this.#request(call.signal, async (_, resident) => {
-      const { model } = await resident(spec);
-      return { value: await work(model) };
-    });
+  withModel<T>(spec: AnySpec, work: (model: LocalModel) => Promise<T>, call: Call = {}): Promise<T> {
+    return this.use(spec, call, async ({ model }) => ({ value: await work(model) }));
   }
 
   /** Keeps what later requests begin with evaluated, loading the model first; see {@link LocalContext.prewarm}. */
   prewarm(spec: TextSpec, request: PrewarmRequest, call: Call = {}): Promise<Usage> {
-    return this.#request(call.signal, async (signal, resident) => {
-      const context = await resident(spec).then((one) => one.context(spec.context ?? {}));
+    return this.use(spec, call, async (resident, signal) => {
+      const context = await resident.context(spec);
       return { value: await context.prewarm(request, { signal }) };
     });
   }
 
   /** Loads a model and opens what the spec names, so that the first request finds it in memory. */
-  preload(spec: TextSpec | EmbeddingSpec, call: Call = {}): Promise<void> {
-    return this.#request(call.signal, async (_, resident) => {
-      const held = await resident(spec);
-      if ("embedder" in spec) await held.embedder(spec.embedder ?? {});
-      else if ("context" in spec) await held.context(spec.context ?? {});
-      return { value: undefined };
-    });
+  preload(spec: AnySpec, call: Call = {}): Promise<void> {
+    return this.use(spec, call, async (resident: Resident<ModelSpec>) => ({
+      value: await resident.open(spec),
+    }));
+  }
+
+  /**
+   * Loads a model and has it compute something: one token, or one vector.
+   *
+   * @throws LocalInferenceError what loading and decoding throw; `DECODE_FAILED` for a model that computes nothing.
+   */
+  check(spec: AnySpec, call: Call = {}): Promise<void> {
+    return this.use(spec, call, async (resident: Resident<ModelSpec>, signal) => ({
+      value: await resident.check(spec, signal),
+    }));
+  }
+
+  /**
+   * Runs `work` with what the spec's kind opens from the model, which stays in memory until `work` has ended and, where it
+   * returns `until`, until that has settled. The signal fires when the caller's does or the engine closes.
+   *
+   * @internal Requests have methods of their own.
+   */
+  async use<S extends AnySpec, T>(
+    spec: S,
+    call: Call,
+    work: (resident: ResidentOf<S>, signal: AbortSignal) => Promise<{ value: T; until?: Promise<void> }>,
+  ): Promise<T> {
+    return this.#request(call.signal, async (signal, hold) =>
+      work((await hold(spec)).resident(spec), signal),
+    );
   }
 
   /**
@@ -129,7 +152,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
     outer: AbortSignal | undefined,
     run: (
       signal: AbortSignal,
-      resident: (spec: AnySpec) => Promise<Resident>,
+      hold: (spec: ModelSpec) => Promise<Handle>,
     ) => Promise<{ value: T; until?: Promise<void> }>,
   ): Promise<T> {
     if (this.#closed) throw closedError("engine");
@@ -138,8 +161,8 @@ export class Engine implements MemoryOwner, AsyncDisposable {
     const forward = () => controller.abort(abortError(outer));
     outer?.addEventListener("abort", forward, { once: true });
     this.#requests.add(controller);
-    const held: Lease<Resident>[] = [];
-    const hold = async (spec: AnySpec) => {
+    const held: Lease<Handle>[] = [];
+    const hold = async (spec: ModelSpec) => {
       const lease = await acquire(this, spec, controller.signal);
       held.push(lease);
       return lease.value;

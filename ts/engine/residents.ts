@@ -1,15 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
-import type { ContextMetrics, ContextOptions, EmbedderOptions } from "../native/addon.js";
+import type { ContextMetrics } from "../native/addon.js";
 import { forwardLogs } from "../native/logs.js";
-import type { Embedder } from "./embedding/embedder.js";
-import { memoryNeed, roleOf } from "./estimate.js";
-import { withMapping } from "./mapping.js";
+import { type AnyKind, kindOf, type ResidentOf } from "./kinds.js";
+import type { Lease, MemoryOwner, MemoryRequest } from "./memory/contract.js";
 import { memoryArbiter } from "./memory/shared.js";
-import type { Lease, MemoryOwner, MemoryRequest } from "./memory/types.js";
-import { LocalModel } from "./model.js";
+import { optionsKey } from "./once-for-options.js";
+import type { Resident, Weights } from "./resident.js";
 import type { AnySpec, ModelSpec } from "./specs.js";
-import type { LocalContext } from "./text/context.js";
 
 /**
  * Marks the handles of this copy of the package: another copy shares the arbiter, not the objects, whose classes and
@@ -18,59 +16,45 @@ import type { LocalContext } from "./text/context.js";
 const COPY = randomUUID();
 
 /** Those of this copy that are loaded. */
-const loaded = new Set<Resident>();
+const loaded = new Set<Handle>();
 
-/** One set of weights in memory with the contexts and embedders opened from it, shared by every agent of the process. */
-export class Resident {
-  readonly model: LocalModel;
-  readonly #contexts = new Map<string, Promise<LocalContext>>();
-  readonly #embedders = new Map<string, Promise<Embedder>>();
-  readonly #open: LocalContext[] = [];
-  #kvBytes = 0;
+/** One set of weights in memory, shared by every agent of the process and by the kinds that it is used as. */
+export class Handle {
+  /** File name of the model. */
+  readonly name: string;
+  readonly #weights: Weights;
+  readonly #residents = new Map<AnyKind, Resident<ModelSpec>>();
 
-  private constructor(model: LocalModel) {
-    this.model = model;
+  private constructor(name: string, weights: Weights) {
+    this.name = name;
+    this.#weights = weights;
     loaded.add(this);
   }
 
-  static async load(spec: ModelSpec, signal: AbortSignal): Promise<Resident> {
-    try {
-      const load = await withMapping(spec.load);
-      return new Resident(await LocalModel.load(spec.path, { ...load, signal }));
-    } finally {
-      forwardLogs();
-    }
+  static async load(spec: ModelSpec, signal: AbortSignal): Promise<Handle> {
+    return new Handle(basename(spec.path), await kindOf(spec).format.load(spec, signal));
   }
 
-  /** Bytes of the caches of its contexts: for what they work on, and for the beginnings of prompts. */
+  /** What requests of a spec's kind use. */
+  resident<S extends AnySpec>(spec: S): ResidentOf<S> {
+    const kind = kindOf(spec);
+    const resident = this.#residents.get(kind) ?? kind.resident(this.#weights);
+    this.#residents.set(kind, resident);
+    return resident as never;
+  }
+
+  /** Bytes of the caches of what was opened. */
   get cacheBytes(): number {
-    return this.#open.reduce((sum, context) => sum + context.metrics().cacheBytes, this.#kvBytes);
+    return [...this.#residents.values()].reduce((sum, { cacheBytes }) => sum + cacheBytes, 0);
   }
 
-  /** The context of these options, opened on the first call; idle models leave if there is no room for it. */
-  context(options: ContextOptions): Promise<LocalContext> {
-    return once(this.#contexts, options, async () => {
-      const context = await memoryArbiter().withRoom(() => this.model.createContext(options));
-      this.#open.push(context);
-      this.#kvBytes += context.info.kvBytes + context.info.drafterBytes;
-      return context;
-    });
-  }
-
-  embedder(options: EmbedderOptions): Promise<Embedder> {
-    return once(this.#embedders, options, () =>
-      memoryArbiter().withRoom(() => this.model.createEmbedder(options)),
-    );
-  }
-
-  /** Contexts that are open. */
-  get contexts(): readonly LocalContext[] {
-    return this.#open;
+  metrics(): ContextMetrics[] {
+    return [...this.#residents.values()].flatMap((resident) => resident.metrics());
   }
 
   async close(): Promise<void> {
     loaded.delete(this);
-    await this.model.close();
+    await this.#weights.close();
     forwardLogs();
   }
 }
@@ -78,25 +62,25 @@ export class Resident {
 /** Holds the model of `spec` for `owner`, loading it when it is not in memory; calls at the same time share one load. */
 export function acquire(
   owner: MemoryOwner,
-  spec: AnySpec,
+  spec: ModelSpec,
   signal: AbortSignal | undefined,
-): Promise<Lease<Resident>> {
+): Promise<Lease<Handle>> {
   return memoryArbiter().acquire(requestOf(spec), owner, signal);
 }
 
-/** Takes an owner's claim off every model; those that nobody else claims leave memory. */
+/** Takes an owner's claim off every model; the arbiter unloads those that nobody else claims. */
 export function disown(owner: MemoryOwner): Promise<void> {
   return memoryArbiter().disown(owner);
 }
 
-/** Takes an owner's claim off one model, which leaves memory when nobody else claims it. */
+/** Takes an owner's claim off one model; the arbiter unloads it when nobody else claims it. */
 export function relinquish(owner: MemoryOwner, spec: ModelSpec): Promise<void> {
-  return memoryArbiter().disown(owner, specKey(spec));
+  return memoryArbiter().disown(owner, weightsKey(spec));
 }
 
 /** Whether a model is in memory, and whether somebody else uses it too. */
 export function residency(owner: MemoryOwner, spec: ModelSpec): { loaded: boolean; shared: boolean } {
-  return memoryArbiter().residency(owner, specKey(spec));
+  return memoryArbiter().residency(owner, weightsKey(spec));
 }
 
 /** Handles that are in memory or being loaded, of every copy of this package. */
@@ -104,7 +88,7 @@ export function residentCount(): number {
   return memoryArbiter().size;
 }
 
-/** Bytes of handles that would leave for a load that needs them. */
+/** Bytes of handles that the arbiter would evict for a load that needs them. */
 export function idleBytes(): number {
   const idle = memoryArbiter()
     .snapshot()
@@ -120,49 +104,30 @@ export interface ContextReport extends ContextMetrics {
 
 /** The contexts in memory, by model. */
 export function contextReports(): ContextReport[] {
-  return [...loaded].flatMap(({ model, contexts }) => {
-    const name = basename(model.header.path);
-    return contexts.map((context) => ({ model: name, ...context.metrics() }));
-  });
+  return [...loaded].flatMap((handle) =>
+    handle.metrics().map((metrics) => ({ model: handle.name, ...metrics })),
+  );
 }
 
-function requestOf(spec: AnySpec): MemoryRequest<Resident> {
+/** Names the weights that specs share: the same file in the same format, loaded with the same options. */
+export function weightsKey(spec: ModelSpec): string {
+  return JSON.stringify([COPY, kindOf(spec).format.name, spec.path, optionsKey(spec.load)]);
+}
+
+function requestOf(spec: ModelSpec): MemoryRequest<Handle> {
+  const kind = kindOf(spec);
   let fixedBytes = 0;
   return {
-    key: specKey(spec),
-    role: roleOf(spec),
+    key: weightsKey(spec),
+    role: kind.role,
     label: basename(spec.path),
     need: async () => {
-      const need = await memoryNeed(spec);
+      const need = await kind.need(spec);
       fixedBytes = need.bytes - need.cacheBytes;
       return need;
     },
-    load: (signal) => Resident.load(spec, signal),
-    unload: (resident) => resident.close(),
-    size: (resident) => fixedBytes + resident.cacheBytes,
+    load: (signal) => Handle.load(spec, signal),
+    unload: (handle) => handle.close(),
+    size: (handle) => fixedBytes + handle.cacheBytes,
   };
-}
-
-/** The value made for these options, or the one being made; a failure is forgotten. */
-function once<T>(made: Map<string, Promise<T>>, options: object, make: () => Promise<T>): Promise<T> {
-  const key = JSON.stringify(sorted(options));
-  let value = made.get(key);
-  if (value === undefined) {
-    value = make().catch((error: unknown) => {
-      made.delete(key);
-      throw error;
-    });
-    made.set(key, value);
-  }
-  return value;
-}
-
-function specKey(spec: ModelSpec): string {
-  return JSON.stringify([COPY, spec.path, sorted(spec.load)]);
-}
-
-function sorted(options: object | undefined): [string, unknown][] {
-  return Object.entries(options ?? {})
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -1,8 +1,11 @@
 import type { EmbedderOptions, LoadOptions } from "../native/addon.js";
+import type { Kind } from "../roles.js";
 import type { ContextOptions } from "./text/context-options.js";
 
 /** A model as it is to be loaded. */
 export interface ModelSpec {
+  /** What it is loaded as. A model that writes text can make vectors, too. */
+  readonly kind: Kind;
   /** Real path of the GGUF. */
   readonly path: string;
   readonly load?: LoadOptions;
@@ -10,12 +13,14 @@ export interface ModelSpec {
 
 /** A model that writes text, with the context that its requests share. */
 export interface TextSpec extends ModelSpec {
+  readonly kind: "text";
   readonly context?: ContextOptions;
 }
 
 /** A model that makes vectors. */
 export interface EmbeddingSpec extends ModelSpec {
+  readonly kind: "embedding";
   readonly embedder?: EmbedderOptions;
 }
 
-export type AnySpec = ModelSpec & Partial<Pick<TextSpec, "context"> & Pick<EmbeddingSpec, "embedder">>;
+export type AnySpec = TextSpec | EmbeddingSpec;

@@ -1,7 +1,8 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { agentOf, type ModelRole } from "../agent/agent.js";
+import { agentOf } from "../agent/agent.js";
 import { PLUGIN_NAME } from "../agent/names.js";
 import { towardsEliza } from "../errors.js";
+import type { ActiveRole } from "../roles.js";
 
 type ModelHandler = (runtime: IAgentRuntime, params: unknown) => Promise<unknown>;
 
@@ -16,7 +17,7 @@ interface ModelRegistry {
  */
 export function unlessConfigured(
   runtime: IAgentRuntime,
-  role: ModelRole,
+  role: ActiveRole,
   type: string,
 ): ((params: unknown) => Promise<unknown>) | undefined {
   if (isConfigured(runtime, role)) return undefined;
@@ -25,7 +26,7 @@ export function unlessConfigured(
   return other && ((params) => other.handler(runtime, params));
 }
 
-function isConfigured(runtime: IAgentRuntime, role: ModelRole): boolean {
+function isConfigured(runtime: IAgentRuntime, role: ActiveRole): boolean {
   try {
     return agentOf(runtime).isConfigured(role);
   } catch (error) {

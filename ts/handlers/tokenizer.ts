@@ -1,7 +1,8 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { type Agent, agentOf, type ModelRole } from "../agent/agent.js";
+import { type Agent, agentOf } from "../agent/agent.js";
 import type { LocalModel } from "../engine/model.js";
 import { towardsEliza } from "../errors.js";
+import type { ActiveRole } from "../roles.js";
 import { unlessConfigured } from "./other-provider.js";
 import { readTextToEncode, readTokenizerRole, readTokensToDecode } from "./request/tokenizer.js";
 
@@ -26,7 +27,7 @@ export const tokenizerHandlers: Readonly<Record<string, Handler>> = {
 
 function tokenizer(
   type: string,
-  work: (agent: Agent, role: ModelRole, params: unknown) => Promise<unknown>,
+  work: (agent: Agent, role: ActiveRole, params: unknown) => Promise<unknown>,
 ): Handler {
   return async (runtime, params) => {
     const role = readTokenizerRole(params);
@@ -40,6 +41,6 @@ function tokenizer(
   };
 }
 
-function withModel<T>(agent: Agent, role: ModelRole, work: (model: LocalModel) => Promise<T>): Promise<T> {
+function withModel<T>(agent: Agent, role: ActiveRole, work: (model: LocalModel) => Promise<T>): Promise<T> {
   return agent.active.use(role, async (spec) => ({ value: await agent.engine.withModel(spec, work) }));
 }

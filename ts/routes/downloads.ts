@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { COMPANION_ROLES } from "../catalog/types.js";
 import type { Job } from "../download/jobs.js";
 import { wantedByText } from "../download/wanted.js";
 import { LocalInferenceError } from "../errors.js";
+import { COMPANION_ROLES } from "../roles.js";
 import { installedLine } from "../views/models.js";
 import { type Answer, changing, type RouteContext, type RouteResponse, reading } from "./http.js";
 

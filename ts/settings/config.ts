@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from "node:path";
 import { modelReference } from "../catalog/models-dir.js";
 import type { Lane } from "../engine/text/types.js";
 import { invalidInput } from "../errors.js";
+import { ACTIVE_ROLES, type ActiveRole, modelFor, SETTING_OF } from "../roles.js";
 import { present } from "../support/present.js";
 import { SETTINGS, type Setting, type SettingName, type SettingValue } from "./settings.js";
 
@@ -16,9 +17,7 @@ export interface Config {
   /** Absolute directory that relative models and ids are looked up in. */
   readonly modelsDir: string;
   /** Model settings as written; small and large stand in for each other. */
-  readonly smallModel?: string;
-  readonly largeModel?: string;
-  readonly embeddingModel?: string;
+  readonly models: Readonly<Partial<Record<ActiveRole, string>>>;
   readonly embeddingDimensions?: number;
   /** The part of an overlong text that is kept; `error` refuses it. */
   readonly embeddingTruncate: SettingValue<"LOCAL_EMBEDDING_TRUNCATE">;
@@ -50,7 +49,7 @@ export interface Config {
   /** What drafts for a model without a drafter of its own: a model reference, `heads` or `ngram`. */
   readonly drafter?: string;
   /** Run without drafters. */
-  readonly mtpDisabled: boolean;
+  readonly speculationDisabled: boolean;
   /** f16 for the KV cache of tiers when everything fits with it. */
   readonly preferAccurateKv: boolean;
   /** Milliseconds; 0: never. */
@@ -86,8 +85,7 @@ export function readConfig(source: SettingsSource, environment: NodeJS.ProcessEn
     return undefined;
   };
   const config = assemble(value);
-  for (const name of ["smallModel", "largeModel", "embeddingModel", "drafter"] as const) {
-    const model = config[name];
+  for (const model of [...Object.values(config.models), config.drafter]) {
     if (model !== undefined) collect(problems, () => modelReference(model, config.modelsDir));
   }
   if (problems.length > 0) {
@@ -101,16 +99,13 @@ type Reader = <K extends SettingName>(name: K) => SettingValue<K> | undefined;
 function assemble(value: Reader): Config {
   const stateDir = directory(value("ELIZA_STATE_DIR") ?? join(homedir(), ".eliza"));
   const modelsDir = directory(value("MODELS_DIR") ?? join(stateDir, "models"));
-  const small = value("LOCAL_SMALL_MODEL");
-  const large = value("LOCAL_LARGE_MODEL");
+  const named = Object.fromEntries(ACTIVE_ROLES.map((role) => [role, value(SETTING_OF[role])]));
   const kvType = value("LOCAL_KV_TYPE");
   const conversations = value("LOCAL_CONVERSATIONS_DIR");
   const headroom = value("ELIZA_LOCAL_RAM_HEADROOM_MB");
   return present({
     modelsDir,
-    smallModel: small ?? large,
-    largeModel: large ?? small,
-    embeddingModel: value("LOCAL_EMBEDDING_MODEL"),
+    models: present(Object.fromEntries(ACTIVE_ROLES.map((role) => [role, modelFor(named, role)]))),
     embeddingDimensions: value("LOCAL_EMBEDDING_DIMENSIONS"),
     embeddingTruncate: value("LOCAL_EMBEDDING_TRUNCATE") ?? "head",
     contextSize: value("LOCAL_CONTEXT_SIZE"),
@@ -130,7 +125,7 @@ function assemble(value: Reader): Config {
     conversationsOnBattery: value("LOCAL_CONVERSATIONS_ON_BATTERY") ?? false,
     preload: value("LOCAL_PRELOAD") ?? false,
     drafter: value("LOCAL_DRAFTER"),
-    mtpDisabled: value("ELIZA_MTP_DISABLE") ?? false,
+    speculationDisabled: value("ELIZA_MTP_DISABLE") ?? false,
     preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM") ?? false,
     idleUnloadMs: value("ELIZA_LOCAL_IDLE_UNLOAD_MS") ?? 0,
     memoryHeadroomBytes: headroom === undefined ? undefined : headroom * 1024 * 1024,

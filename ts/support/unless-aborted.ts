@@ -1,9 +1,13 @@
 import { abortError } from "../errors.js";
+import { quiet } from "./deferred.js";
 
 /** Waits for a promise, or until the signal fires; the promise itself goes on. @throws an `AbortError`. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
-  if (signal.aborted) throw abortError(signal);
+  if (signal.aborted) {
+    quiet(promise);
+    throw abortError(signal);
+  }
   let leave: () => void = () => {};
   const aborted = new Promise<never>((_, reject) => {
     leave = () => reject(abortError(signal));

@@ -4,16 +4,16 @@ import type { Capability } from "../active-model/capability.js";
 import { describeLoad } from "../active-model/resolve-load.js";
 import type { Agent } from "../agent/agent.js";
 import { freeBytes, sizeOf } from "../download/files.js";
-import type { Role } from "../download/selection.js";
 import { pressureNow } from "../engine/memory/shared.js";
 import { LocalInferenceError } from "../errors.js";
+import { ACTIVE_ROLES, type ActiveRole, SETTING_OF } from "../roles.js";
 import type { Config } from "../settings/config.js";
 import { type MachineView, machineView } from "./machine.js";
 import { type FitLine, fitLine } from "./models.js";
 import type { SettingLine } from "./settings.js";
 
 export interface RoleReport {
-  readonly role: Role;
+  readonly role: ActiveRole;
   readonly model?: string;
   readonly source: "setting" | "choice" | "none";
   readonly path?: string;
@@ -42,12 +42,6 @@ export interface DoctorReport {
   readonly findings: readonly Finding[];
 }
 
-const SETTING_OF = {
-  small: "LOCAL_SMALL_MODEL",
-  large: "LOCAL_LARGE_MODEL",
-  embedding: "LOCAL_EMBEDDING_MODEL",
-};
-
 /** Looks at everything that a working installation needs; asks nothing of the network and changes nothing. */
 export async function doctorReport(agent: Agent, settings: readonly SettingLine[]): Promise<DoctorReport> {
   const { config, store } = agent;
@@ -59,9 +53,7 @@ export async function doctorReport(agent: Agent, settings: readonly SettingLine[
   if (machine !== undefined) findings.push(...machineFindings(machine));
   findings.push(...(await memoryFindings()));
   const installed = await store.installed();
-  const roles = await Promise.all(
-    (["small", "large", "embedding"] as const).map((role) => roleReport(role, agent)),
-  );
+  const roles = await Promise.all(ACTIVE_ROLES.map((role) => roleReport(role, agent)));
   findings.push(...roleFindings(roles, installed.length), ...(await folderFindings(config)));
   if (config.offline) findings.push({ level: "note", message: "Offline: nothing can be downloaded." });
   const free = await freeBytes(await existingFolder(config.modelsDir)).catch(() => undefined);
@@ -78,14 +70,13 @@ export async function doctorReport(agent: Agent, settings: readonly SettingLine[
   };
 }
 
-async function roleReport(role: Role, agent: Agent): Promise<RoleReport> {
-  const { smallModel: small, largeModel: large, embeddingModel: embedding } = agent.config;
+async function roleReport(role: ActiveRole, agent: Agent): Promise<RoleReport> {
   const model = agent.modelText(role);
   if (model === undefined) return { role, source: "none" };
   const known = {
     role,
     model,
-    source: { small, large, embedding }[role] === undefined ? "choice" : "setting",
+    source: agent.config.models[role] === undefined ? "choice" : "setting",
   } as const;
   try {
     const resolved = await agent.active.current(role);
@@ -133,7 +124,7 @@ function roleFindings(roles: readonly RoleReport[], installed: number): Finding[
     )
     .flatMap(({ warnings: texts = [] }) => texts.map((message): Finding => ({ level: "warning", message })));
   const missing = roles.filter(({ source, role }) => source === "none" && role !== "small");
-  const remedy = (role: Role) =>
+  const remedy = (role: ActiveRole) =>
     installed === 0
       ? 'Fetch one: see "eliza-local models", then "eliza-local pull NAME" and "eliza-local use NAME".'
       : `Choose one: "eliza-local use NAME", or set ${SETTING_OF[role]}.`;

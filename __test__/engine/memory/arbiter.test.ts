@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MemoryArbiter } from "../../../ts/engine/memory/arbiter.js";
+import type { MemoryEvent } from "../../../ts/engine/memory/contract.js";
 import { memoryArbiter } from "../../../ts/engine/memory/shared.js";
-import type { MemoryEvent } from "../../../ts/engine/memory/types.js";
 import { FakeMemory, machine } from "../../helpers/fake-memory.js";
 
 const GIB = 1024 ** 3;
@@ -15,7 +15,7 @@ describe("eviction", () => {
     const { memory, arbiter, touch } = machine(100);
     for (const [name, role] of [
       ["text", "text"],
-      ["voice", "tts"],
+      ["voice", "speech"],
       ["first", "embedding"],
       ["second", "embedding"],
     ] as const)
@@ -30,8 +30,8 @@ describe("eviction", () => {
     const { memory, touch } = machine(30);
     await touch(memory.request("both", "embedding", 10));
     await touch(memory.request("both", "text", 10));
-    await touch(memory.request("voice", "tts", 10));
-    await touch(memory.request("new", "asr", 20));
+    await touch(memory.request("voice", "speech", 10));
+    await touch(memory.request("new", "transcription", 20));
     expect(memory.log).toEqual(["+both", "+voice", "-voice", "+new"]);
   });
 
@@ -142,7 +142,7 @@ describe("eviction", () => {
     const work = [
       memory.request("text-1.5b", "text", 1_100 * MIB, 1_100 * MIB, headroom),
       memory.request("embedding", "embedding", 60 * MIB, 60 * MIB, headroom),
-      memory.request("recogniser", "asr", 700 * MIB, 700 * MIB, headroom),
+      memory.request("recogniser", "transcription", 700 * MIB, 700 * MIB, headroom),
       memory.request("text-0.5b", "text", 500 * MIB, 500 * MIB, headroom),
     ];
     for (let round = 0; round < 3; round++) for (const request of work) await touch(request);

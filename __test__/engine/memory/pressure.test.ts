@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Pressure } from "../../../ts/engine/memory/contract.js";
 import { linuxSample } from "../../../ts/engine/memory/linux.js";
 import { judge, type PressureSample, scarceBytes } from "../../../ts/engine/memory/pressure.js";
 import { pressureNow } from "../../../ts/engine/memory/shared.js";
-import type { Pressure } from "../../../ts/engine/memory/types.js";
 import { PressureWatch } from "../../../ts/engine/memory/watch.js";
 
 const GIB = 1024 ** 3;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { MemoryArbiter } from "../../../ts/engine/memory/arbiter.js";
-import { type Lease, MEMORY_ROLES, type MemoryRole } from "../../../ts/engine/memory/types.js";
+import type { Lease } from "../../../ts/engine/memory/contract.js";
+import { MEMORY_ROLES, type MemoryRole } from "../../../ts/roles.js";
 import { type FakeHandle, FakeMemory } from "../../helpers/fake-memory.js";
 
 const TOTAL = 100;

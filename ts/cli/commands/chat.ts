@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import type { Agent } from "../../agent/agent.js";
-import type { TextSpec } from "../../engine/engine.js";
 import type { ChatMessage, GenerationResult } from "../../engine/text/types.js";
 import { present } from "../../support/present.js";
 import type { CliContext } from "../support/context.js";
@@ -72,7 +71,7 @@ async function answer(
   const { maxTokens, temperature, seed, think } = options;
   const request = present({ messages: [...messages], maxTokens, temperature, seed, enableThinking: think });
   const generation = await agent.active.use("large", async (spec) => {
-    const value = await agent.engine.generate(spec as TextSpec, request, { signal: context.signal });
+    const value = await agent.engine.generate(spec, request, { signal: context.signal });
     return { value, until: value.settled };
   });
   for await (const piece of generation) {

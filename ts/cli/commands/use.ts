@@ -1,15 +1,9 @@
-import { type Role, readSelection, type Selection, writeSelection } from "../../download/selection.js";
+import { readSelection, type Selection, writeSelection } from "../../download/selection.js";
 import { readModelHeader } from "../../engine/model.js";
 import { invalidInput } from "../../errors.js";
+import { type ActiveRole, ROLE_WORDS, SETTING_OF } from "../../roles.js";
 import type { CliContext } from "../support/context.js";
 import { requireInstalled } from "./installed.js";
-
-const SETTING_OF = {
-  small: "LOCAL_SMALL_MODEL",
-  large: "LOCAL_LARGE_MODEL",
-  embedding: "LOCAL_EMBEDDING_MODEL",
-} as const;
-const KEY_OF = { small: "smallModel", large: "largeModel", embedding: "embeddingModel" } as const;
 
 export interface UseOptions {
   readonly role?: string;
@@ -25,8 +19,8 @@ export async function use(context: CliContext, id: string | undefined, options: 
     : await chosen(context, id, before, options.role);
   if (id !== undefined || options.clear) {
     await writeSelection(modelsDir, after);
-    for (const role of Object.keys(after) as Role[]) {
-      if (context.config[KEY_OF[role]] !== undefined) {
+    for (const role of Object.keys(after) as ActiveRole[]) {
+      if (context.config.models[role] !== undefined) {
         context.note(`${SETTING_OF[role]} is set and comes first; unset it to use this choice.`);
       }
     }
@@ -52,21 +46,22 @@ async function chosen(
       hint: `Leave out --role, or choose another model for ${wanted}.`,
     });
   }
-  if (wanted !== "text") return { ...before, [roleOf(wanted)]: model.id };
-  // One model for both: small stands in for large and the other way round.
-  const { small: _, ...rest } = before;
-  return { ...rest, large: model.id };
+  const roles = rolesOf(wanted);
+  // One model for both text roles: each stands in for the other.
+  if (wanted === "text") return { ...cleared(before, wanted), large: model.id };
+  return { ...before, ...Object.fromEntries(roles.map((one) => [one, model.id])) };
 }
 
-function cleared(before: Selection, role: string | undefined): Selection {
-  if (role === undefined) return {};
-  const gone = role === "text" ? ["small", "large"] : [roleOf(role)];
-  return Object.fromEntries(Object.entries(before).filter(([name]) => !gone.includes(name)));
+function cleared(before: Selection, word: string | undefined): Selection {
+  if (word === undefined) return {};
+  const roles: readonly string[] = rolesOf(word);
+  return Object.fromEntries(Object.entries(before).filter(([name]) => !roles.includes(name)));
 }
 
-function roleOf(word: string): Role {
-  if (word === "small" || word === "large" || word === "embedding") return word;
+function rolesOf(word: string): readonly ActiveRole[] {
+  const roles = ROLE_WORDS.get(word);
+  if (roles !== undefined) return roles;
   throw invalidInput(`${JSON.stringify(word)} is no role.`, {
-    hint: "Roles are text, small, large and embedding.",
+    hint: `Roles are ${[...ROLE_WORDS.keys()].join(", ")}.`,
   });
 }

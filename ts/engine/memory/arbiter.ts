@@ -1,9 +1,6 @@
 import { abortError, closedError, codeOf, throwIfAborted } from "../../errors.js";
 import { quiet } from "../../support/deferred.js";
 import { unlessAborted } from "../../support/unless-aborted.js";
-import { Entry, evictionOrder, takenBytes } from "./entry.js";
-import { Journal } from "./journal.js";
-import { Bell, Turns } from "./turns.js";
 import type {
   Lease,
   MemoryEvent,
@@ -14,7 +11,10 @@ import type {
   MemorySnapshot,
   Pressure,
   UnloadReason,
-} from "./types.js";
+} from "./contract.js";
+import { Entry, evictionOrder, takenBytes } from "./entry.js";
+import { Journal } from "./journal.js";
+import { Bell, Turns } from "./turns.js";
 
 export interface ArbiterOptions {
   /** Memory as it is now; undefined: unknown, and loads decide by themselves. */

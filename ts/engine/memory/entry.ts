@@ -1,10 +1,5 @@
-import {
-  MEMORY_ROLES,
-  type MemoryEntry,
-  type MemoryOwner,
-  type MemoryRequest,
-  type MemoryRole,
-} from "./types.js";
+import { MEMORY_ROLES, type MemoryRole } from "../../roles.js";
+import type { MemoryEntry, MemoryOwner, MemoryRequest } from "./contract.js";
 
 /** One handle with those who keep it (owners) and those who use it now (leases). */
 export class Entry {

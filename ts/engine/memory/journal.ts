@@ -1,4 +1,4 @@
-import type { MemoryEvent, UnloadReason } from "./types.js";
+import type { MemoryEvent, UnloadReason } from "./contract.js";
 
 const KEPT = 32;
 

@@ -1,4 +1,4 @@
-import type { MemoryFacts, Pressure } from "./types.js";
+import type { MemoryFacts, Pressure } from "./contract.js";
 
 /** Share of the last ten seconds, in percent, in which some or all tasks waited for memory. */
 export interface Stalls {

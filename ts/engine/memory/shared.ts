@@ -1,9 +1,9 @@
 import type { HardwareFacts } from "../../native/addon.js";
 import { backendInfo, hardwareFacts } from "../../native/machine.js";
 import { MemoryArbiter } from "./arbiter.js";
+import type { MemoryFacts, Pressure } from "./contract.js";
 import { linuxSample } from "./linux.js";
 import { judge } from "./pressure.js";
-import type { MemoryFacts, Pressure } from "./types.js";
 import { PressureWatch } from "./watch.js";
 
 /** The number rises when the interface of the arbiter changes: copies of this package share one only if they agree. */

@@ -1,18 +1,7 @@
-/**
- * What a handle in memory is for, with its priority: the lowest goes first when memory is needed, because it is the
- * quickest to load again or the least missed.
- */
-export const MEMORY_ROLES = {
-  drafter: 10,
-  vision: 20,
-  embedding: 25,
-  vad: 35,
-  asr: 40,
-  tts: 50,
-  text: 100,
-} as const;
+import type { MemoryRole } from "../../roles.js";
 
-export type MemoryRole = keyof typeof MEMORY_ROLES;
+/** Milliseconds without use after which a handle leaves memory, where its owner does not say: 15 minutes. */
+export const DEFAULT_IDLE_UNLOAD_MS = 15 * 60_000;
 
 /** Who keeps handles in memory, with its own patience for idle ones. */
 export interface MemoryOwner {

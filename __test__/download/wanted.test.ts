@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { catalog } from "../../ts/catalog/load.js";
 import { locateModel } from "../../ts/catalog/locate.js";
-import { wantedModel } from "../../ts/download/wanted-model.js";
+import { companionRoles, wantedModel } from "../../ts/download/wanted.js";
 import { pseudoGguf } from "../helpers/hub-server.js";
 import { storeFixture, trusting } from "../helpers/model-store.js";
 
@@ -38,6 +38,21 @@ describe("what is wanted of a catalog entry", () => {
     expect(vad?.formerPaths).toEqual(["bundles/2b/vad/silero-vad-v5.gguf"]);
     const other = catalog().find("qwen3-4b");
     expect(other && wantedModel(other).files[0]).not.toHaveProperty("formerPaths");
+  });
+
+  it("has the folders of the hub for transcription and speech, whatever they are called there", () => {
+    const [, transcription, speech] = wantedModel(tier(), undefined, ["speech", "transcription"]).files;
+    expect([transcription?.role, transcription?.path]).toEqual([
+      "transcription",
+      "bundles/e2b/asr/mmproj-audio-e2b-bf16.gguf",
+    ]);
+    expect([speech?.role, speech?.path]).toEqual(["speech", "bundles/e2b/tts/kokoro/kokoro-82m-v1_0.gguf"]);
+  });
+
+  it("names companions by today's words and by those of earlier versions", () => {
+    expect(companionRoles("audio, speech,drafter")).toEqual(["transcription", "speech", "drafter"]);
+    expect(companionRoles("none")).toEqual([]);
+    expect(() => companionRoles("sound")).toThrow(/"sound" is no companion/);
   });
 
   it("is found on a hub that still has the former paths, and then on this machine", async () => {
