@@ -172,6 +172,19 @@ describe("an abort signal", () => {
     expect(generation.usage?.completionTokens).toBe(3);
   });
 
+  it("outranks a reader that is leaving", async () => {
+    const { model: loaded } = await model({ holdAfter: 1 });
+    const controller = new AbortController();
+    const generation = loaded.generate(PROMPT, { signal: controller.signal });
+    const iterator = generation[Symbol.asyncIterator]();
+    await iterator.next();
+    const left = iterator.return?.();
+    controller.abort();
+    expect(await left).toEqual({ done: true, value: undefined });
+    await expect(generation.result).rejects.toMatchObject({ name: "AbortError" });
+    await expect(pieces(generation)).rejects.toMatchObject({ name: "AbortError" });
+  });
+
   it("that fires after the end takes nothing back", async () => {
     const { model: loaded } = await model();
     const controller = new AbortController();

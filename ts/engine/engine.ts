@@ -1,5 +1,6 @@
-import { abortError, closedError, throwIfAborted } from "../errors.js";
+import { abortError, throwIfAborted } from "../errors.js";
 import { forwardLogs } from "../native/logs.js";
+import { Closing } from "../support/closing.js";
 import type { EmbedOptions, EmbedResult } from "./embedding/embedder.js";
 import type { ResidentOf } from "./kinds.js";
 import { DEFAULT_IDLE_UNLOAD_MS, type Lease, type MemoryOwner } from "./memory/contract.js";
@@ -31,8 +32,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
   /** One controller for each request in progress. */
   readonly #requests = new Set<AbortController>();
   readonly #work = new Set<Promise<unknown>>();
-  #closing: Promise<void> | undefined;
-  #closed = false;
+  readonly #closing = new Closing("engine", () => this.#release());
 
   private constructor(options: EngineOptions) {
     this.idleUnloadMs = options.idleUnloadMs ?? DEFAULT_IDLE_UNLOAD_MS;
@@ -132,8 +132,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
 
   /** Aborts this engine's requests and gives up its models. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#release();
-    return this.#closing;
+    return this.#closing.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -141,8 +140,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
   }
 
   async #release(): Promise<void> {
-    this.#closed = true;
-    for (const request of this.#requests) request.abort(closedError("engine"));
+    for (const request of this.#requests) request.abort(this.#closing.error);
     await Promise.allSettled(this.#work);
     await disown(this);
   }
@@ -155,7 +153,7 @@ export class Engine implements MemoryOwner, AsyncDisposable {
       hold: (spec: ModelSpec) => Promise<Handle>,
     ) => Promise<{ value: T; until?: Promise<void> }>,
   ): Promise<T> {
-    if (this.#closed) throw closedError("engine");
+    this.#closing.assertOpen();
     throwIfAborted(outer);
     const controller = new AbortController();
     const forward = () => controller.abort(abortError(outer));

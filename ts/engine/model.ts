@@ -1,4 +1,4 @@
-import { abortError, closedError, fromNative, throwIfAborted } from "../errors.js";
+import { abortError, fromNative, throwIfAborted } from "../errors.js";
 import {
   type ChatInput,
   callNative,
@@ -10,6 +10,7 @@ import {
   type NativeModel,
   type RenderedChat,
 } from "../native/addon.js";
+import { Closing } from "../support/closing.js";
 import { Embedder } from "./embedding/embedder.js";
 import { checkRequest } from "./text/check-request.js";
 import { LocalContext } from "./text/context.js";
@@ -53,8 +54,7 @@ export class LocalModel implements AsyncDisposable {
   readonly #contextOptions: ContextOptions;
   readonly #children = new Set<{ close(): Promise<void> }>();
   #context: Promise<LocalContext> | undefined;
-  #closing: Promise<void> | undefined;
-  #closed = false;
+  readonly #closing = new Closing("model", () => this.#release());
 
   private constructor(native: NativeModel, contextOptions: ContextOptions) {
     this.#native = native;
@@ -82,41 +82,41 @@ export class LocalModel implements AsyncDisposable {
 
   /** What the file says about itself. */
   get header(): ModelHeader {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return this.#header;
   }
 
   async tokenize(text: string, options: TokenOptions = {}): Promise<Uint32Array> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return callNative(() => this.#native.tokenize(text, options));
   }
 
   async detokenize(tokens: ArrayLike<number>, options: Pick<TokenOptions, "special"> = {}): Promise<string> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return callNative(() => this.#native.detokenize(Uint32Array.from(tokens), options));
   }
 
   async countTokens(text: string, options: TokenOptions = {}): Promise<number> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return callNative(() => this.#native.countTokens(text, options));
   }
 
   /** The prompt that the model's chat template makes of a conversation. */
   async renderChat(input: ChatInput): Promise<RenderedChat> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return callNative(() => this.#native.renderChat(input));
   }
 
   /** Opens a context; it closes with the model. */
   async createContext(options: ContextOptions = {}): Promise<LocalContext> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     const native = await callNative(() => this.#native.openContext(options));
     return this.#adopt(native, (forget) => LocalContext.of(this.#native, native, forget));
   }
 
   /** Opens an embedder; it closes with the model. */
   async createEmbedder(options: EmbedderOptions = {}): Promise<Embedder> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     const native = await callNative(() => this.#native.openEmbedder(options));
     const count = (text: string) => this.countTokens(text, { bos: true });
     return this.#adopt(native, (forget) => Embedder.of(native, count, forget));
@@ -124,7 +124,7 @@ export class LocalModel implements AsyncDisposable {
 
   /** The context that {@link LocalModel.generate} uses. */
   context(): Promise<LocalContext> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     this.#context ??= this.createContext(this.#contextOptions).catch((error: unknown) => {
       this.#context = undefined;
       throw error;
@@ -138,7 +138,7 @@ export class LocalModel implements AsyncDisposable {
    * @throws LocalInferenceError `CLOSED`, `INVALID_INPUT`; see {@link LocalContext.generate} for what comes later.
    */
   generate(request: GenerateRequest, options: { signal?: AbortSignal | undefined } = {}): TextGeneration {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     checkRequest(request);
     const { signal } = options;
     return TextGeneration.start(async () => (await this.context()).begin(request, signal), signal);
@@ -146,14 +146,13 @@ export class LocalModel implements AsyncDisposable {
 
   /** Keeps what later requests begin with evaluated in the model's own context; see {@link LocalContext.prewarm}. */
   async prewarm(request: PrewarmRequest, options: { signal?: AbortSignal | undefined } = {}): Promise<Usage> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return (await this.context()).prewarm(request, options);
   }
 
   /** Stops everything opened from the model, then frees it. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#release();
-    return this.#closing;
+    return this.#closing.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -161,7 +160,6 @@ export class LocalModel implements AsyncDisposable {
   }
 
   async #release(): Promise<void> {
-    this.#closed = true;
     await Promise.allSettled([...this.#children].map((child) => child.close()));
     await callNative(() => this.#native.close());
   }
@@ -171,17 +169,13 @@ export class LocalModel implements AsyncDisposable {
     native: { close(): Promise<void> },
     wrap: (forget: (child: T) => void) => T,
   ): Promise<T> {
-    if (this.#closed) {
+    if (this.#closing.closed) {
       await callNative(() => native.close());
-      throw closedError("model");
+      throw this.#closing.error;
     }
     const child = wrap((closed) => this.#children.delete(closed));
     this.#children.add(child);
     return child;
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw closedError("model");
   }
 }
 

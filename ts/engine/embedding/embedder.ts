@@ -1,10 +1,11 @@
-import { abortError, closedError, LocalInferenceError, throwIfAborted } from "../../errors.js";
+import { abortError, LocalInferenceError, throwIfAborted } from "../../errors.js";
 import {
   callNative,
   type EmbedderInfo,
   type NativeEmbedder,
   type NativeEmbedding,
 } from "../../native/addon.js";
+import { Closing } from "../../support/closing.js";
 import { type Deferred, deferred } from "../../support/deferred.js";
 
 export interface EmbedOptions {
@@ -42,8 +43,7 @@ export class Embedder implements AsyncDisposable {
   #running: Promise<void> | undefined;
   /** The batch in the model and who waits for it. */
   #flight: { embedding: NativeEmbedding; members: readonly Waiting[] } | undefined;
-  #closing: Promise<void> | undefined;
-  #closed = false;
+  readonly #closing = new Closing("embedder", () => this.#release());
 
   private constructor(
     native: NativeEmbedder,
@@ -65,7 +65,7 @@ export class Embedder implements AsyncDisposable {
   }
 
   get info(): EmbedderInfo {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return this.#native.info;
   }
 
@@ -76,7 +76,7 @@ export class Embedder implements AsyncDisposable {
    * `CLOSED`; an `AbortError` when the signal fires.
    */
   async embed(texts: readonly string[], options: EmbedOptions = {}): Promise<EmbedResult> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     const { signal, ...native } = options;
     throwIfAborted(signal);
     if (texts.length === 0) return { vectors: [], tokens: 0 };
@@ -94,8 +94,7 @@ export class Embedder implements AsyncDisposable {
 
   /** Refuses what is waiting and frees the memory. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#release();
-    return this.#closing;
+    return this.#closing.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -103,10 +102,9 @@ export class Embedder implements AsyncDisposable {
   }
 
   async #release(): Promise<void> {
-    this.#closed = true;
     this.#onClose(this);
     for (const waiting of [...this.#queue, ...(this.#flight?.members ?? [])]) {
-      this.#abandon(waiting, closedError("embedder"));
+      this.#abandon(waiting, this.#closing.error);
     }
     await callNative(() => this.#native.close());
     await this.#running;
@@ -171,10 +169,6 @@ export class Embedder implements AsyncDisposable {
     waiting.outcome.reject(error);
     const flight = this.#flight;
     if (flight?.members.every((one) => one.gone)) flight.embedding.cancel();
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw closedError("embedder");
   }
 }
 

@@ -1,4 +1,4 @@
-import { closedError, throwIfAborted } from "../../errors.js";
+import { throwIfAborted } from "../../errors.js";
 import {
   type ContextInfo,
   type ContextMetrics,
@@ -8,8 +8,10 @@ import {
   type NativeModel,
   type RenderedChat,
 } from "../../native/addon.js";
+import { Closing } from "../../support/closing.js";
 import { checkRequest } from "./check-request.js";
-import { type ChunkStream, TextGeneration, withDropped, withPrefill } from "./generation.js";
+import { type ChunkStream, withDropped, withPrefill } from "./chunk-stream.js";
+import { TextGeneration } from "./generation.js";
 import { commonBeginning, type PrewarmRequest } from "./prewarm.js";
 import { chatGeneration, chatInput, promptGeneration, toolFormOf } from "./request.js";
 import { CallReader } from "./structured/tool-calls.js";
@@ -21,8 +23,7 @@ export class LocalContext implements AsyncDisposable {
   readonly #model: NativeModel;
   readonly #native: NativeContext;
   readonly #onClose: (context: LocalContext) => void;
-  #closing: Promise<void> | undefined;
-  #closed = false;
+  readonly #closing = new Closing("context", () => this.#release());
 
   private constructor(model: NativeModel, native: NativeContext, onClose: (context: LocalContext) => void) {
     this.#model = model;
@@ -41,7 +42,7 @@ export class LocalContext implements AsyncDisposable {
 
   /** The sizes that were chosen, and why. */
   get info(): ContextInfo {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     return this.#native.info;
   }
 
@@ -52,7 +53,7 @@ export class LocalContext implements AsyncDisposable {
    * too long, a template that fails) rejects `started`, `result` and the loop.
    */
   generate(request: GenerateRequest, options: { signal?: AbortSignal | undefined } = {}): TextGeneration {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     checkRequest(request);
     return TextGeneration.start(() => this.begin(request, options.signal), options.signal);
   }
@@ -64,7 +65,7 @@ export class LocalContext implements AsyncDisposable {
    * @throws LocalInferenceError `UNSUPPORTED` for a context without a prefix cache; else as {@link LocalContext.generate}.
    */
   async prewarm(request: PrewarmRequest, options: { signal?: AbortSignal | undefined } = {}): Promise<Usage> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     checkRequest(request);
     const begin = async () => {
       const prompt =
@@ -89,7 +90,7 @@ export class LocalContext implements AsyncDisposable {
     const { messages, dropped } = await this.#fitting(asked);
     const request = messages === undefined ? asked : { ...asked, messages };
     const chat = messages === undefined ? undefined : await this.#render(request);
-    const input = chat === undefined ? promptGeneration(request) : await this.#chatInput(request, chat);
+    const input = chat === undefined ? promptGeneration(request) : await this.#inputOf(request, chat);
     const native = await this.#submit(input, signal);
     const stream = dropped === 0 ? native : withDropped(native, dropped);
     const prefilled = request.prefill ? withPrefill(stream, request.prefill) : stream;
@@ -102,7 +103,7 @@ export class LocalContext implements AsyncDisposable {
   }
 
   async #submit(input: GenerateInput, signal: AbortSignal | undefined): Promise<ChunkStream> {
-    this.#assertOpen();
+    this.#closing.assertOpen();
     throwIfAborted(signal);
     return callNative(() => this.#native.generate(input));
   }
@@ -122,7 +123,7 @@ export class LocalContext implements AsyncDisposable {
   }
 
   /** `shift` keeps the system text unless the request says what to keep. */
-  async #chatInput(request: GenerateRequest, chat: RenderedChat): Promise<GenerateInput> {
+  async #inputOf(request: GenerateRequest, chat: RenderedChat): Promise<GenerateInput> {
     const input = chatGeneration(request, chat);
     const system = request.messages?.[0];
     if (request.contextFull !== "shift" || request.keepTokens !== undefined) return input;
@@ -148,8 +149,7 @@ export class LocalContext implements AsyncDisposable {
 
   /** Stops what it is generating and frees its memory. Idempotent. */
   close(): Promise<void> {
-    this.#closing ??= this.#release();
-    return this.#closing;
+    return this.#closing.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -157,12 +157,7 @@ export class LocalContext implements AsyncDisposable {
   }
 
   async #release(): Promise<void> {
-    this.#closed = true;
     this.#onClose(this);
     await callNative(() => this.#native.close());
-  }
-
-  #assertOpen(): void {
-    if (this.#closed) throw closedError("context");
   }
 }

@@ -2,43 +2,25 @@ import { abortError, fromNative, LocalInferenceError } from "../../errors.js";
 import { callNative, type TokenLogprob } from "../../native/addon.js";
 import { deferred, OnDemandPromise, quiet } from "../../support/deferred.js";
 import { present } from "../../support/present.js";
+import type { ChunkStream } from "./chunk-stream.js";
 import type { CallChunk } from "./structured/tool-calls.js";
 import type { FinishReason, GenerationResult, Piece, Usage } from "./types.js";
 
-/** Where a generation's chunks come from. */
-export interface ChunkStream {
-  /** Everything since the last call; the last chunk has `done`, after it comes null. */
-  next(): Promise<CallChunk | null>;
-  cancel(): void;
-}
-
-/** Puts the text that an answer was begun with in front of it. */
-export function withPrefill(stream: ChunkStream, prefill: string): ChunkStream {
-  let pending = prefill;
-  return {
-    cancel: () => stream.cancel(),
-    next: async () => {
-      const chunk = await stream.next();
-      if (chunk === null) return null;
-      const text = pending + chunk.text;
-      pending = "";
-      return { ...chunk, text };
-    },
-  };
-}
-
-/** Has the usage say how many messages were left out. */
-export function withDropped(stream: ChunkStream, droppedMessages: number): ChunkStream {
-  return {
-    cancel: () => stream.cancel(),
-    next: async () => {
-      const chunk = await stream.next();
-      if (chunk?.done === undefined) return chunk;
-      const usage: Usage = { ...chunk.done.usage, droppedMessages };
-      return { ...chunk, done: { ...chunk.done, usage } };
-    },
-  };
-}
+/**
+ * What becomes of a generation. It goes down this list; each state can be left out but the last:
+ * `waiting` → `streaming` → `leaving` → `aborting` → `settled`.
+ */
+type State =
+  /** The request is being rendered and handed to the addon. */
+  | { readonly name: "waiting" }
+  /** The addon has accepted the request. */
+  | { readonly name: "streaming"; readonly stream: ChunkStream }
+  /** The reader left. The stream was cancelled and is read to its end, which brings the usage. */
+  | { readonly name: "leaving" }
+  /** The signal fired. As `leaving`, but what still comes is dropped, and everybody who waits gets an `AbortError`. */
+  | { readonly name: "aborting"; readonly error: LocalInferenceError }
+  /** It is over. A `failure` is thrown at iterators once the pieces before it are delivered. */
+  | { readonly name: "settled"; readonly failure?: LocalInferenceError };
 
 /**
  * The text a model is producing. Iterate it for the pieces as they come, or await `result`; with neither, the model
@@ -54,36 +36,33 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
   readonly result: Promise<GenerationResult>;
 
   readonly #signal: AbortSignal | undefined;
+  #state: State = { name: "waiting" };
+  /** The stream, once the addon has accepted the request; rejects when it does not, or when nobody waits any more. */
   readonly #source: Promise<ChunkStream>;
-  /** Rejects when the wait for the source is given up. */
-  readonly #givenUp = deferred<never>();
+  readonly #abandoned = deferred<never>();
   readonly #outcome = deferred<GenerationResult>();
+  /** The read in progress. */
+  #reading: Promise<void> | undefined;
+  /** Pieces that no iterator has taken yet. */
   readonly #queue: Piece[] = [];
   readonly #logprobs: TokenLogprob[] = [];
-  #stream: ChunkStream | undefined;
-  #pulling: Promise<void> | undefined;
   #text = "";
   #reasoning = "";
   #tokens = 0;
   #usage: Usage | undefined;
-  #left = false;
-  #settled = false;
-  #failure: LocalInferenceError | undefined;
 
   private constructor(begin: () => Promise<ChunkStream>, signal: AbortSignal | undefined) {
     this.#signal = signal;
-    this.#source = quiet(signal?.aborted ? Promise.reject(abortError(signal)) : callNative(begin));
-    this.#source.then(
-      (stream) => {
-        this.#stream = stream;
-        if (this.#settled || this.#left || signal?.aborted) stream.cancel();
-      },
+    const accepted = signal?.aborted ? Promise.reject(abortError(signal)) : callNative(begin);
+    this.#source = quiet(Promise.race([accepted, this.#abandoned.promise]));
+    accepted.then(
+      (stream) => this.#accept(stream),
       () => {},
     );
-    this.started = quiet(Promise.race([this.#source, this.#givenUp.promise]).then(() => {}));
+    this.started = quiet(this.#source.then(() => {}));
     this.result = OnDemandPromise.of(this.#outcome.promise, () => void this.#drain());
     if (signal?.aborted) this.#fail(abortError(signal));
-    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+    else signal?.addEventListener("abort", this.#abort, { once: true });
   }
 
   /** @internal `begin` hands the request to the addon; an aborted signal keeps it from being called. */
@@ -111,9 +90,8 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
 
   /** Stops the model; resolves once it has stopped. Idempotent. */
   async cancel(): Promise<void> {
-    if (this.#settled) return;
-    this.#left = true;
-    this.#stop(abortError());
+    const { name } = this.#state;
+    if (name === "waiting" || name === "streaming") this.#stop({ name: "leaving" }, abortError());
     await this.#drain();
   }
 
@@ -142,32 +120,54 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     for (;;) {
       const piece = this.#queue.shift();
       if (piece !== undefined) return piece;
-      if (this.#failure !== undefined && !this.#left) throw this.#failure;
-      if (this.#settled) return undefined;
-      await this.#pull();
+      if (this.#state.name === "settled") {
+        if (this.#state.failure !== undefined) throw this.#state.failure;
+        return undefined;
+      }
+      await this.#read();
     }
   }
 
   async #drain(): Promise<void> {
-    while (!this.#settled) await this.#pull();
+    while (this.#state.name !== "settled") await this.#read();
   }
 
-  /** One read of the native stream, shared by everyone who waits for it. */
-  #pull(): Promise<void> {
-    this.#pulling ??= this.#read().finally(() => {
-      this.#pulling = undefined;
+  /** The addon has accepted the request; a stream that nobody waits for any more is cancelled at once. */
+  #accept(stream: ChunkStream): void {
+    if (this.#state.name === "waiting") this.#state = { name: "streaming", stream };
+    else stream.cancel();
+  }
+
+  readonly #abort = (): void => {
+    const error = abortError(this.#signal);
+    this.#queue.length = 0;
+    this.#stop({ name: "aborting", error }, error);
+    void this.#drain();
+  };
+
+  /** Cancels a running stream; a request that the addon has not accepted yet is abandoned with `error`. */
+  #stop(next: State, error: LocalInferenceError): void {
+    if (this.#state.name === "waiting") this.#abandoned.reject(error);
+    if (this.#state.name === "streaming") this.#state.stream.cancel();
+    this.#state = next;
+  }
+
+  /** Reads one chunk of the stream for everybody who waits. */
+  #read(): Promise<void> {
+    this.#reading ??= this.#readChunk().finally(() => {
+      this.#reading = undefined;
     });
-    return this.#pulling;
+    return this.#reading;
   }
 
-  async #read(): Promise<void> {
+  async #readChunk(): Promise<void> {
     try {
-      const stream = await Promise.race([this.#source, this.#givenUp.promise]);
+      const stream = await this.#source;
       const chunk = await callNative(() => stream.next());
       if (chunk === null) throw new LocalInferenceError("INTERNAL", "The stream ended without a result.");
       this.#take(chunk);
     } catch (error) {
-      this.#fail(this.#signal?.aborted ? abortError(this.#signal) : fromNative(error));
+      this.#fail(fromNative(error));
     }
   }
 
@@ -176,13 +176,11 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     this.#reasoning += chunk.reasoning;
     this.#tokens += chunk.tokens;
     if (chunk.logprobs !== undefined) this.#logprobs.push(...chunk.logprobs);
-    this.#offer(chunk);
+    if (this.#state.name !== "aborting") this.#offer(chunk);
     if (chunk.done !== undefined) this.#finish(chunk.done);
   }
 
   #offer({ text, reasoning, tokens, logprobs, calls }: CallChunk): void {
-    // What was on its way when the signal fired is nobody's any more.
-    if (this.#signal?.aborted) return;
     if (text === "" && reasoning === "" && tokens === 0 && calls === undefined) return;
     this.#queue.push(present({ text, reasoning, tokens, logprobs, toolCalls: calls }));
   }
@@ -203,38 +201,27 @@ export class TextGeneration implements AsyncIterable<Piece>, AsyncDisposable {
     if (done.stopString !== undefined) result.stopString = done.stopString;
     if (this.#logprobs.length > 0) result.logprobs = this.#logprobs;
     if (done.toolCalls !== undefined) result.toolCalls = done.toolCalls;
-    this.#settle();
+    this.#settle({ name: "settled" });
     this.#outcome.resolve(result);
   }
 
   /** An answer that ended early for a reason other than its reader leaving is not a result. */
   #interruption(reason: FinishReason): LocalInferenceError | undefined {
-    if (this.#signal?.aborted) return abortError(this.#signal);
-    if (reason !== "cancelled" || this.#left) return undefined;
+    if (this.#state.name === "aborting") return this.#state.error;
+    if (reason !== "cancelled" || this.#state.name === "leaving") return undefined;
     return new LocalInferenceError("CANCELLED", "The model was closed while it was generating.");
   }
 
   #fail(error: LocalInferenceError): void {
-    if (this.#settled) return;
-    this.#failure = error;
-    this.#settle();
-    this.#outcome.reject(error);
+    if (this.#state.name === "settled") return;
+    const failure = this.#state.name === "aborting" ? this.#state.error : error;
+    // A reader that left is told nothing; `result` still rejects.
+    this.#settle(this.#state.name === "leaving" ? { name: "settled" } : { name: "settled", failure });
+    this.#outcome.reject(failure);
   }
 
-  #settle(): void {
-    this.#settled = true;
-    this.#signal?.removeEventListener("abort", this.#onAbort);
-  }
-
-  readonly #onAbort = (): void => {
-    this.#queue.length = 0;
-    this.#stop(abortError(this.#signal));
-    void this.#drain();
-  };
-
-  /** Tells a running stream to stop; a request that was not handed over yet is given up. */
-  #stop(error: LocalInferenceError): void {
-    if (this.#stream !== undefined) this.#stream.cancel();
-    else this.#givenUp.reject(error);
+  #settle(state: State & { readonly name: "settled" }): void {
+    this.#state = state;
+    this.#signal?.removeEventListener("abort", this.#abort);
   }
 }
