@@ -1,4 +1,5 @@
 import { invalidInput } from "../../errors.js";
+import { isRecord } from "../../support/records.js";
 import type { GenerateRequest } from "./types.js";
 
 /** What is wrong with a value, after the place inside it: `": a text is required"`, `".2: ..."`. undefined: nothing. */
@@ -11,10 +12,7 @@ const is =
 
 const text = is("a text", (value) => typeof value === "string");
 const flag = is("true or false", (value) => typeof value === "boolean");
-const object = is(
-  "an object",
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-);
+const object = is("an object", isRecord);
 
 const oneOf = (...words: readonly string[]): Check =>
   is(`one of ${words.join(", ")}`, (value) => words.includes(value as string));
