@@ -197,10 +197,9 @@ export interface ContextOptions {
   queueTimeoutMs?: number
   state?: StateFolder
   drafter?: string
-  mtp?: boolean
+  heads?: boolean
   draftMin?: number
   draftMax?: number
-  speculativeSamples?: number
   ngram?: boolean
 }
 
@@ -358,10 +357,10 @@ export interface LoadOptions {
   checkTensors?: boolean
   ignoreMemoryLimit?: boolean
   /**
-   * Loads the multi-token-prediction heads in the file, with which a context with `mtp` drafts. Default false: they take
+   * Loads the multi-token-prediction heads in the file, with which a context with `heads` drafts. Default false: they take
    * the memory of a layer each.
    */
-  mtp?: boolean
+  heads?: boolean
   memoryHeadroomBytes?: number
 }
 
@@ -457,7 +456,7 @@ export interface SpanInput {
 
 /** Speculative decoding of a context. */
 export interface SpeculativeInfo {
-  kind?: "mtp" | "draft-model" | "ngram"
+  kind?: "assistant" | "heads" | "draft-model" | "ngram"
   problem?: "not-found" | "invalid" | "same-file" | "vocabulary" | "width" | "layers" | "heads" | "unsupported" | "out-of-memory" | "failed"
   message?: string
 }

@@ -1,4 +1,4 @@
-// What llama.cpp takes by itself, to set beside bench/mtp.mjs: node bench/llama-cpp.mjs --help
+// What llama.cpp takes by itself, to set beside bench/speculation.mjs: node bench/llama-cpp.mjs --help
 import { mkdirSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -10,12 +10,12 @@ import { findLlamaOutput } from "../scripts/lib/native-package.mjs";
 import { fromRoot, targetDir } from "../scripts/lib/paths.mjs";
 import { capture, run } from "../scripts/lib/run.mjs";
 import { developmentFile, median, syntheticFile } from "../scripts/lib/speculation.mjs";
-import { allPairs, mtpCases } from "./lib/mtp-cases.mjs";
+import { allPairs, speculationCases } from "./lib/speculation-cases.mjs";
 
 const usage = `usage: node bench/llama-cpp.mjs [--pairs ${allPairs}] [--only TEXT] [--tokens N] [--rounds N] [--threads N]
        node bench/llama-cpp.mjs --costs [--threads N]
 
-The pairs of bench/mtp.mjs through llama.cpp's own speculation alone, drafts of 1 to 8 tokens: the speed beside plain
+The pairs of bench/speculation.mjs through llama.cpp's own speculation alone, drafts of 1 to 8 tokens: the speed beside plain
 decoding. --costs: what a decode of several tokens takes, in decodes of one. A small C++ program is compiled against the
 llama.cpp of the built addon.`;
 
@@ -70,7 +70,7 @@ function costs(program, { threads }) {
 }
 
 function drafts(program, { pairs, only, threads, tokens, rounds }) {
-  const rows = mtpCases(pairs, only).map(({ name, kind, target, drafter, prompt }) => {
+  const rows = speculationCases(pairs, only).map(({ name, kind, target, drafter, prompt }) => {
     step(name);
     const results = Array.from({ length: rounds }, () =>
       program("drafts", threads, target(), drafter(), kind, tokens, prompt),

@@ -35,7 +35,7 @@ function tierWithDrafter() {
 describe("a chosen drafter", () => {
   it("reaches the engine as an option of the context, its heads also as one of the model", () => {
     expect(optionsOf(FILE)).toEqual({ context: { drafter: "/models/small.gguf" } });
-    expect(optionsOf({ kind: "heads" })).toEqual({ context: { mtp: true }, load: { mtp: true } });
+    expect(optionsOf({ kind: "heads" })).toEqual({ context: { heads: true }, load: { heads: true } });
     expect(optionsOf({ kind: "ngram" })).toEqual({ context: { ngram: true } });
     expect(draftOptions({})).toEqual({});
   });

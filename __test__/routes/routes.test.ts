@@ -234,7 +234,7 @@ describe("the active model", () => {
 
   it.each([
     [{ model: "tiny", overrides: { contextSize: 3 } }, 400, "INVALID_INPUT"],
-    [{ model: "tiny", overrides: { speculativeSamples: 3 } }, 400, "INVALID_INPUT"],
+    [{ model: "tiny", overrides: { draftMax: 3 } }, 400, "INVALID_INPUT"],
     [{ model: "nothing-of-this-name" }, 404, "MODEL_NOT_FOUND"],
   ])("%j is refused and nothing changes", async (body, status, code) => {
     writeFileSync(join(models, "tiny.gguf"), tiny);

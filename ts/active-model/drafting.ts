@@ -54,7 +54,7 @@ export function draftOptions({ drafter }: DraftFields): Pick<TextSpec, "context"
       return { context: present({ drafter: path, draftMin, draftMax }) };
     }
     case "heads":
-      return { context: { mtp: true }, load: { mtp: true } };
+      return { context: { heads: true }, load: { heads: true } };
     case "ngram":
       return { context: { ngram: true } };
     default:

@@ -70,8 +70,8 @@ export class LocalModel implements AsyncDisposable {
    */
   static async load(path: string, options: LoadModelOptions = {}): Promise<LocalModel> {
     const { context = {}, signal, onProgress, ...asked } = options;
-    const heads = context.mtp === true && context.drafter === undefined;
-    const load: LoadOptions = heads ? { mtp: true, ...asked } : asked;
+    const heads = context.heads === true && context.drafter === undefined;
+    const load: LoadOptions = heads ? { heads: true, ...asked } : asked;
     throwIfAborted(signal);
     const addon = await loadNative();
     throwIfAborted(signal);

@@ -6,7 +6,7 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, Result};
 use local_inference_llama::embedder::Embedder;
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 use crate::error::{closed, lost};
 use crate::exit;
@@ -14,7 +14,7 @@ use crate::memory;
 
 /// What must be closed before the weights are freed.
 pub(crate) enum Worker {
-  Session(Session),
+  Context(RunningContext),
   Embedder(Embedder),
 }
 
@@ -29,7 +29,7 @@ impl Child {
     let mut closed = lock(&self.closed);
     if !*closed {
       match &self.worker {
-        Worker::Session(session) => session.close(),
+        Worker::Context(context) => context.close(),
         Worker::Embedder(embedder) => embedder.close(),
       }
       *closed = true;

@@ -8,8 +8,8 @@ use local_inference_core::durable::StateOptions;
 use local_inference_core::error::{EngineError, Result};
 use local_inference_core::generate::{Event, Request, Sink as _};
 use local_inference_core::options;
-use local_inference_core::speculate::Kind;
-use local_inference_llama::session::Session;
+use local_inference_core::speculate::{Kind, Limits};
+use local_inference_llama::running::RunningContext;
 use napi::Env;
 use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
@@ -39,17 +39,16 @@ pub struct ContextOptions {
   pub queue_timeout_ms: Option<f64>,
   pub state: Option<StateFolder>,
   pub drafter: Option<String>,
-  pub mtp: Option<bool>,
+  pub heads: Option<bool>,
   pub draft_min: Option<f64>,
   pub draft_max: Option<f64>,
-  pub speculative_samples: Option<f64>,
   pub ngram: Option<bool>,
 }
 
 /// Speculative decoding of a context.
 #[napi(object, object_from_js = false)]
 pub struct SpeculativeInfo {
-  #[napi(ts_type = "\"mtp\" | \"draft-model\" | \"ngram\"")]
+  #[napi(ts_type = "\"assistant\" | \"heads\" | \"draft-model\" | \"ngram\"")]
   pub kind: Option<&'static str>,
   #[napi(
     ts_type = "\"not-found\" | \"invalid\" | \"same-file\" | \"vocabulary\" | \"width\" | \"layers\" | \"heads\" | \"unsupported\" | \"out-of-memory\" | \"failed\""
@@ -109,10 +108,14 @@ impl TryFrom<ContextOptions> for options::ContextOptions {
       memory_headroom: bytes("memoryHeadroomBytes", input.memory_headroom_bytes)?,
       speculation: options::SpeculationOptions {
         drafter: input.drafter.map(PathBuf::from),
-        mtp: input.mtp.unwrap_or(defaults.speculation.mtp),
-        draft_min: whole("draftMin", input.draft_min)?.unwrap_or(defaults.speculation.draft_min),
-        draft_max: whole("draftMax", input.draft_max)?.unwrap_or(defaults.speculation.draft_max),
-        samples: whole("speculativeSamples", input.speculative_samples)?,
+        heads: input.heads.unwrap_or(defaults.speculation.heads),
+        window: Limits {
+          min: whole("draftMin", input.draft_min)?
+            .map_or(defaults.speculation.window.min, |min| min as usize),
+          max: whole("draftMax", input.draft_max)?
+            .map_or(defaults.speculation.window.max, |max| max as usize),
+          ..defaults.speculation.window
+        },
         ngram: input.ngram.unwrap_or(defaults.speculation.ngram),
       },
     })
@@ -135,14 +138,14 @@ impl TryFrom<StateFolder> for StateOptions {
 
 #[napi]
 pub struct NativeContext {
-  session: Session,
+  context: RunningContext,
   handle: Arc<Handle>,
   training_context: u32,
 }
 
 impl NativeContext {
-  pub(crate) fn new(session: Session, handle: Handle, training_context: u32) -> Self {
-    Self { session, handle: Arc::new(handle), training_context }
+  pub(crate) fn new(context: RunningContext, handle: Handle, training_context: u32) -> Self {
+    Self { context, handle: Arc::new(handle), training_context }
   }
 }
 
@@ -150,7 +153,7 @@ impl NativeContext {
 impl NativeContext {
   #[napi(getter)]
   pub fn info(&self) -> ContextInfo {
-    let info = self.session.info();
+    let info = self.context.info();
     ContextInfo {
       context_size: info.context_size,
       kv_type_k: info.plan.kv_k.as_str(),
@@ -175,7 +178,7 @@ impl NativeContext {
   /// What runs, waits and is cached, and what was done since the context was opened.
   #[napi]
   pub fn metrics(&self) -> ContextMetrics {
-    self.session.metrics().into()
+    self.context.metrics().into()
   }
 
   /// Queues a generation. Bad options throw here; everything later arrives through the stream.
@@ -186,8 +189,8 @@ impl NativeContext {
     options.validate(model.vocabulary_size()).map_err(to_js)?;
     let cancel = CancelToken::new();
     let (mut sink, stream) =
-      channel(Arc::clone(&self.handle), self.session.clone(), cancel.clone()).map_err(to_js)?;
-    let session = self.session.clone();
+      channel(Arc::clone(&self.handle), self.context.clone(), cancel.clone()).map_err(to_js)?;
+    let context = self.context.clone();
     // A long prompt takes a while to tokenise: not on the JavaScript thread, and not on the one that decodes.
     napi::bindgen_prelude::spawn_blocking(move || {
       // Neither here nor there: a grammar is compiled once, and the request finds it.
@@ -199,7 +202,7 @@ impl NativeContext {
         Prompt::Text { text, rendered } => model.tokenize(&text, true, rendered),
       };
       match prompt {
-        Ok(prompt) => session.submit(Request { prompt, options, cancel }, sink),
+        Ok(prompt) => context.submit(Request { prompt, options, cancel }, sink),
         Err(error) => sink.send(Event::Failed(error)),
       }
     });

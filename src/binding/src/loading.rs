@@ -25,9 +25,9 @@ pub struct JsLoadOptions {
   pub use_mlock: Option<bool>,
   pub check_tensors: Option<bool>,
   pub ignore_memory_limit: Option<bool>,
-  /// Loads the multi-token-prediction heads in the file, with which a context with `mtp` drafts. Default false: they take
+  /// Loads the multi-token-prediction heads in the file, with which a context with `heads` drafts. Default false: they take
   /// the memory of a layer each.
-  pub mtp: Option<bool>,
+  pub heads: Option<bool>,
   pub memory_headroom_bytes: Option<f64>,
 }
 
@@ -42,7 +42,7 @@ impl TryFrom<JsLoadOptions> for LoadOptions {
       use_mlock: options.use_mlock.unwrap_or(defaults.use_mlock),
       check_tensors: options.check_tensors.unwrap_or(defaults.check_tensors),
       ignore_memory_limit: options.ignore_memory_limit.unwrap_or(defaults.ignore_memory_limit),
-      mtp: options.mtp.unwrap_or(defaults.mtp),
+      heads: options.heads.unwrap_or(defaults.heads),
       memory_headroom: bytes("memoryHeadroomBytes", options.memory_headroom_bytes)?,
     })
   }

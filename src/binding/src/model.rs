@@ -6,7 +6,7 @@ use local_inference_core::error::EngineError;
 use local_inference_core::options::GenerateOptions;
 use local_inference_llama::embedder::Embedder;
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 use napi::Env;
 use napi::bindgen_prelude::{PromiseRaw, ToNapiValue, Uint32Array};
 use napi_derive::napi;
@@ -125,9 +125,9 @@ impl NativeModel {
   ) -> napi::Result<PromiseRaw<'env, NativeContext>> {
     let shared = Arc::clone(&self.shared);
     self.with(env, move |model| {
-      let session = Session::open(&model, &options.try_into()?)?;
-      let handle = shared.adopt(Worker::Session(session.clone()))?;
-      Ok(NativeContext::new(session, handle, model.header().context_length))
+      let context = RunningContext::open(&model, &options.try_into()?)?;
+      let handle = shared.adopt(Worker::Context(context.clone()))?;
+      Ok(NativeContext::new(context, handle, model.header().context_length))
     })
   }
 

@@ -1,4 +1,4 @@
-//! The pieces of a generation: the session's thread pushes, JavaScript pulls.
+//! The pieces of a generation: the context's thread pushes, JavaScript pulls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use local_inference_core::decoder::{Logprob, TokenLogprobs};
 use local_inference_core::error::Result;
 use local_inference_core::generate::{self, Event, FinishReason, Finished, Piece};
 use local_inference_core::stats;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 use napi::Env;
 use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
@@ -105,7 +105,7 @@ struct Source {
   events: Arc<Mutex<Option<UnboundedReceiver<Event>>>>,
   waiting: Arc<AtomicUsize>,
   cancel: CancelToken,
-  session: Session,
+  context: RunningContext,
   handle: Arc<Handle>,
 }
 
@@ -115,7 +115,7 @@ pub struct NativeStream(Arc<Source>);
 /// Both ends of a request's event channel.
 pub(crate) fn channel(
   handle: Arc<Handle>,
-  session: Session,
+  context: RunningContext,
   cancel: CancelToken,
 ) -> Result<(Sink, NativeStream)> {
   let work = exit::enter(&cancel)?;
@@ -123,7 +123,7 @@ pub(crate) fn channel(
   let waiting = Arc::new(AtomicUsize::new(0));
   let sink = Sink { events: sender, waiting: Arc::clone(&waiting), _work: work };
   let events = Arc::new(Mutex::new(Some(receiver)));
-  let source = Source { events, waiting, cancel, session, handle };
+  let source = Source { events, waiting, cancel, context, handle };
   Ok((sink, NativeStream(Arc::new(source))))
 }
 
@@ -190,12 +190,12 @@ impl Source {
 
   fn cancel(&self) {
     self.cancel.cancel();
-    self.session.wake();
+    self.context.wake();
   }
 
   fn consumed(&self) {
     if self.waiting.fetch_sub(1, Ordering::AcqRel) == BACKLOG {
-      self.session.wake();
+      self.context.wake();
     }
   }
 

@@ -28,8 +28,10 @@ pub const MAX_WINDOW: usize = 16;
 /// Where drafts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-  /// Multi-token prediction from the target's hidden state: a drafter that shares its KV cache, or heads of its own.
-  Mtp,
+  /// A model made for the target, which reads its hidden state and its KV cache.
+  Assistant,
+  /// Multi-token-prediction heads in the target's own file.
+  Heads,
   /// A smaller model with the same vocabulary.
   DraftModel,
   /// Earlier occurrences of the last tokens in the text itself.
@@ -37,10 +39,11 @@ pub enum Kind {
 }
 
 impl Kind {
-  /// `mtp`, `draft-model` or `ngram`.
+  /// `assistant`, `heads`, `draft-model` or `ngram`.
   pub const fn as_str(self) -> &'static str {
     match self {
-      Self::Mtp => "mtp",
+      Self::Assistant => "assistant",
+      Self::Heads => "heads",
       Self::DraftModel => "draft-model",
       Self::Ngram => "ngram",
     }
@@ -56,6 +59,15 @@ pub struct Limits {
   pub max: usize,
   /// Whether measurements choose within the limits, or not draft at all; otherwise every step drafts `max`.
   pub adaptive: bool,
+}
+
+impl Limits {
+  /// The same for a window of at most `most` tokens.
+  #[must_use]
+  pub fn within(self, most: usize) -> Self {
+    let max = self.max.min(most);
+    Self { min: self.min.min(max), max, ..self }
+  }
 }
 
 /// Tokens that a step with a window of `acceptances.len()` yields on average, where `acceptances[i]` is the probability

@@ -10,13 +10,13 @@
 
 namespace {
 
-// An MTP draft always has the length that its state was made for, whatever a call asks for, so there is one for each
+// The draft of an assistant always has the length that its state was made for, whatever a call asks for, so there is one for each
 // length up to 4 and some beyond; a draft that comes out longer than asked is cut.
-constexpr int32_t lengths_of_mtp[] = {1, 2, 3, 4, 6, 8, 12, 16};
+constexpr int32_t lengths_of_assistants[] = {1, 2, 3, 4, 6, 8, 12, 16};
 
 void add_state(li_drafter & drafter, llama_context * target, llama_context * draft, int32_t most) {
   common_params_speculative params;
-  params.types = {drafter.kind == LI_DRAFT_MTP ? COMMON_SPECULATIVE_TYPE_DRAFT_MTP : COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE};
+  params.types = {drafter.kind == LI_DRAFT_ASSISTANT ? COMMON_SPECULATIVE_TYPE_DRAFT_MTP : COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE};
   params.draft.ctx_tgt = target;
   params.draft.ctx_dft = draft;
   params.draft.n_max = most;
@@ -109,18 +109,18 @@ li_drafter * li_drafter_new(int32_t kind, llama_context * target, llama_context 
       drafter->heads = li::open_heads(target, draft, sequences);
       return drafter.release();
     }
-    if (kind == LI_DRAFT_MTP) {
+    if (kind == LI_DRAFT_ASSISTANT) {
       if (llama_get_ctx_other(draft) != target) {
         throw std::runtime_error("the drafter does not share the model's KV cache");
       }
-      for (const int32_t length : lengths_of_mtp) {
+      for (const int32_t length : lengths_of_assistants) {
         if (length < most) {
           add_state(*drafter, target, draft, length);
         }
       }
     }
     add_state(*drafter, target, draft, most);
-    if (kind == LI_DRAFT_MTP) {
+    if (kind == LI_DRAFT_ASSISTANT) {
       // Only rows with logits are ever continued from: without this a prefill computes and copies every row.
       llama_set_embeddings_nextn(target, true, /*masked*/ true);
     }

@@ -8,7 +8,7 @@ extern "C" {
 #endif
 
 // A model that shares the target's KV cache, one of its own tokens, and the target's heads with a KV cache of their own.
-enum li_draft_kind { LI_DRAFT_MTP = 0, LI_DRAFT_MODEL = 1, LI_DRAFT_HEADS = 2 };
+enum li_draft_kind { LI_DRAFT_ASSISTANT = 0, LI_DRAFT_MODEL = 1, LI_DRAFT_HEADS = 2 };
 
 struct li_drafter;
 
@@ -37,7 +37,7 @@ void li_drafter_begin(struct li_drafter * drafter, llama_seq_id sequence, struct
 int32_t li_draft_feed(struct llama_context * draft, llama_seq_id sequence, const llama_token * tokens, int32_t count,
                       llama_pos position, struct li_error * error);
 
-// MTP: takes the hidden states that the next drafts continue from, of the target's last decode: of sequence i the one at
+// Assistant: takes the hidden states that the next drafts continue from, of the target's last decode: of sequence i the one at
 // `rows[i]`, a row with logits.
 void li_drafter_observe(struct li_drafter * drafter, const llama_seq_id * sequences, const int32_t * rows, size_t count,
                         struct li_error * error);

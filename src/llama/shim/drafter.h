@@ -56,7 +56,7 @@ void draft_with_heads(li_drafter & drafter, const li_draft_request * requests, s
 } // namespace li
 
 struct li_drafter {
-  int32_t kind = LI_DRAFT_MTP;
+  int32_t kind = LI_DRAFT_ASSISTANT;
   uint32_t sequences = 0;
   int32_t vocabulary = 0;
   int32_t target_vocabulary = 0;

@@ -36,7 +36,7 @@ pub(crate) struct ContextSettings {
   pub(crate) flash_attention: FlashAttention,
   pub(crate) windows: Windows,
   /// Drafted tokens of a sequence that a decode may verify.
-  pub(crate) drafts: u32,
+  pub(crate) draft_window: u32,
   /// Pooling of an embedding context; None for a context that generates.
   pub(crate) pooling: Option<sys::llama_pooling_type>,
 }
@@ -121,7 +121,7 @@ impl Context {
       let reason = "the model keeps a recurrent state, which cannot be taken back after a wrong draft";
       return Err(Unusable::new(Problem::Unsupported, reason));
     }
-    let most = self.settings.drafts.max(1) as usize;
+    let most = self.settings.draft_window.max(1) as usize;
     // SAFETY: the drafter is dropped before the context, which is new.
     self.drafter = Some(unsafe { Drafter::open(self.pointer, to_params(&self.settings), drafter, most)? });
     Ok(())
@@ -167,7 +167,7 @@ fn to_params(settings: &ContextSettings) -> sys::llama_context_params {
   } else {
     // The scheduler asks for one row of logits per sequence, and one per drafted token; llama.cpp would reserve one for
     // every token of a batch.
-    params.n_outputs_max = (settings.sequences * (1 + settings.drafts)).min(settings.batch);
+    params.n_outputs_max = (settings.sequences * (1 + settings.draft_window)).min(settings.batch);
   }
   params
 }

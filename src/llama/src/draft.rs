@@ -33,10 +33,8 @@ pub(crate) struct Drafter {
   batch: usize,
   /// Attention window of a draft model's sliding layers; 0 without them.
   window: i32,
-  /// MTP: number of tokens before the hidden state that is held.
+  /// Assistant and heads: number of tokens before the hidden state that is held.
   observed: Vec<Option<usize>>,
-  /// The drafter is the target's own heads.
-  heads: bool,
   /// Draft model: the tokens in its KV cache.
   held: Vec<Vec<Token>>,
   /// Set after a failure; drafts are empty from then on.
@@ -81,7 +79,7 @@ impl Drafter {
       params.type_v = sys::GGML_TYPE_F16;
       params.n_outputs_max = sequences.saturating_mul(u32::try_from(heads.count).unwrap_or(1));
       2
-    } else if kind == Kind::Mtp {
+    } else if kind == Kind::Assistant {
       params.ctx_type = sys::LLAMA_CONTEXT_TYPE_MTP;
       params.ctx_other = target.as_ptr();
       0
@@ -121,7 +119,6 @@ impl Drafter {
       // SAFETY: the model is alive.
       window: unsafe { sys::llama_model_n_swa(model.pointer().as_ptr()) },
       observed: vec![None; sequences as usize],
-      heads: heads.is_some(),
       held: vec![Vec::new(); sequences as usize],
       failed: false,
       _model: model,
@@ -143,11 +140,11 @@ impl Drafter {
   /// The next token of `sequence` was sampled after row `row` of the target's last batch; `evaluated` tokens come before
   /// it.
   pub(crate) fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
-    if self.kind != Kind::Mtp || self.failed {
+    if self.kind == Kind::DraftModel || self.failed {
       return;
     }
     let (Ok(index), Ok(row)) = (usize::try_from(sequence), i32::try_from(row)) else { return };
-    if self.heads {
+    if self.kind == Kind::Heads {
       return self.go_on_from(index, sequence, row, evaluated);
     }
     let mut error = LiError::new();
@@ -190,7 +187,7 @@ impl Drafter {
     self.note(&error);
     for ((&index, tokens), &length) in ready.iter().zip(tokens.chunks(self.most)).zip(&lengths) {
       drafts[index] = tokens[..usize::try_from(length).unwrap_or(0)].to_vec();
-      if self.heads {
+      if self.kind == Kind::Heads {
         self.meet(requests[index].sequence, requests[index].history.len() - 1);
       } else {
         self.remember(&requests[index], &drafts[index]);
@@ -241,8 +238,8 @@ impl Drafter {
       return false;
     }
     match self.kind {
-      Kind::Mtp if self.heads => self.observed[index] == Some(before) && self.meet(request.sequence, before),
-      Kind::Mtp => self.observed[index] == Some(before),
+      Kind::Heads => self.observed[index] == Some(before) && self.meet(request.sequence, before),
+      Kind::Assistant => self.observed[index] == Some(before),
       _ => self.catch_up(index, request.sequence, &request.history[..before]),
     }
   }

@@ -100,7 +100,7 @@ impl Embedder {
       kv_v: KvType::F16,
       flash_attention: FlashAttention::Auto,
       windows: Windows::Full,
-      drafts: 0,
+      draft_window: 0,
       pooling: Some(to_llama(pooling)),
     };
     let threads = settings.threads;

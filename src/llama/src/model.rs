@@ -184,7 +184,7 @@ fn model_params(header: &GgufHeader, options: &LoadOptions, progress: &Progress)
     (false, false) => sys::LLAMA_LOAD_MODE_NONE,
   };
   params.check_tensors = options.check_tensors;
-  params.load_mtp = options.mtp && own_heads(header).is_ok();
+  params.load_mtp = options.heads && own_heads(header).is_ok();
   params.vocab_only = header.kind == ModelKind::Vocabulary;
   params.progress_callback = Some(on_progress);
   params.progress_callback_user_data = std::ptr::from_ref(progress).cast_mut().cast();

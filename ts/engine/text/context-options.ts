@@ -43,15 +43,13 @@ export interface ContextOptions {
   /**
    * Drafts with the multi-token-prediction heads in the model's own file, if no drafter is named. Default false: the heads
    * take memory, and every evaluated token passes through them. `LocalModel.load` loads them for its `context`; for other
-   * contexts it has to be asked for them with an `mtp` of its own.
+   * contexts it has to be asked for them with a `heads` of its own.
    */
-  mtp?: boolean;
+  heads?: boolean;
   /** Fewest tokens of a draft, 1 to `draftMax`. Default 1. */
   draftMin?: number;
   /** Most tokens of a draft, 1 to 16. Default 8. */
   draftMax?: number;
-  /** A further limit of a draft, `draftMin` to `draftMax`. Default: `draftMax`. */
-  speculativeSamples?: number;
   /** Drafts from repetitions in the text where there is no drafter. Default false. */
   ngram?: boolean;
 }

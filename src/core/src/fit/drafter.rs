@@ -17,9 +17,9 @@ pub struct DrafterShape {
 }
 
 impl DrafterShape {
-  /// The shape of a drafter of `kind`.
+  /// The shape of a drafter of `kind`. Heads have a KV cache, whose shape `Heads` says.
   pub fn from_header(header: &GgufHeader, kind: Kind) -> Result<Self> {
-    let geometry = if kind == Kind::Mtp { None } else { Some(KvGeometry::from_header(header)?) };
+    let geometry = if kind == Kind::DraftModel { Some(KvGeometry::from_header(header)?) } else { None };
     Ok(Self { geometry, compute: ComputeShape::from_header(header)? })
   }
 

@@ -26,7 +26,7 @@ pub struct LoadOptions {
   pub ignore_memory_limit: bool,
   /// Loads the multi-token-prediction heads that the file may bring along, with which contexts can draft. Default false:
   /// they take the memory of a layer each, and nothing else uses them.
-  pub mtp: bool,
+  pub heads: bool,
   /// Bytes of memory to leave to others, 0 to 2^53 - 1. Default `None`: decided by the size of the machine.
   pub memory_headroom: Option<u64>,
 }
@@ -39,7 +39,7 @@ impl Default for LoadOptions {
       use_mlock: false,
       check_tensors: false,
       ignore_memory_limit: false,
-      mtp: false,
+      heads: false,
       memory_headroom: None,
     }
   }

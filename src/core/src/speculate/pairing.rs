@@ -84,11 +84,11 @@ pub fn pair(target: &GgufHeader, drafter: &GgufHeader) -> Result<Kind, Unusable>
   if same_file(target, drafter) {
     return Err(Unusable::new(
       Problem::SameFile,
-      "the drafter is the model itself: it would save nothing, unless it has heads of its own, which `mtp` asks for",
+      "the drafter is the model itself: it would save nothing, unless it has heads of its own, which `heads` asks for",
     ));
   }
   match drafter.architecture.as_str() {
-    "gemma4-assistant" => assistant(target, drafter).map(|()| Kind::Mtp),
+    "gemma4-assistant" => assistant(target, drafter).map(|()| Kind::Assistant),
     other if needs_target(other) || drafter.kind != ModelKind::Chat => Err(Unusable::new(
       Problem::Unsupported,
       format!(

@@ -62,8 +62,8 @@ fn a_draft_model_takes_its_part_of_the_memory() {
   let all = pair.kv_bytes + pair.compute_bytes + pair.drafter_bytes + pair.weight_bytes;
   assert!(all <= 336 * MIB, "{all}");
   let sharing = DrafterShape { geometry: None, ..own };
-  let mtp = plan(&FitInput { drafter: Some(sharing), ..tight.clone() }).unwrap();
-  assert!(mtp.context > pair.context && mtp.context <= alone.context);
+  let assistant = plan(&FitInput { drafter: Some(sharing), ..tight.clone() }).unwrap();
+  assert!(assistant.context > pair.context && assistant.context <= alone.context);
   let error = plan(&FitInput {
     requested_context: Some(1 << 20),
     drafter: Some(DrafterShape { geometry: Some(input().geometry), compute: input().compute }),

@@ -253,7 +253,7 @@ impl Decoder for Fake {
   }
 
   fn drafter(&self) -> Option<Kind> {
-    self.setup.drafting.map(|_| Kind::Mtp)
+    self.setup.drafting.map(|_| Kind::Assistant)
   }
 
   fn observe(&mut self, _: SequenceId, row: usize, evaluated: usize) {

@@ -3,6 +3,7 @@
 
 use llama_cpp_sys_2 as sys;
 use local_inference_core::decoder::{BatchToken, SequenceId};
+use local_inference_core::speculate::Kind;
 
 use super::Drafter;
 use super::ffi::{li_drafter_continue, li_drafter_follow};
@@ -11,7 +12,7 @@ use crate::ffi::LiError;
 impl Drafter {
   /// The target has evaluated `batch`, which holds `tokens`, on `threads` threads: the heads do so, too.
   pub(crate) fn follow(&mut self, tokens: &[BatchToken], batch: sys::llama_batch, threads: i32) {
-    if !self.heads || self.failed {
+    if self.kind != Kind::Heads || self.failed {
       return;
     }
     let mut before = None;
@@ -57,7 +58,7 @@ impl Drafter {
 
   /// The target has cut `sequence` to `length` tokens.
   pub(crate) fn follow_rewind(&mut self, sequence: SequenceId, length: usize) {
-    if !self.heads {
+    if self.kind != Kind::Heads {
       return;
     }
     // SAFETY: the context is alive.
@@ -74,7 +75,7 @@ impl Drafter {
 
   /// The target has emptied `sequence`, or what it holds is another text.
   pub(crate) fn follow_clear(&mut self, sequence: SequenceId) {
-    if self.heads {
+    if self.kind == Kind::Heads {
       self.forget(sequence);
       self.unknown(sequence);
     }
@@ -82,7 +83,7 @@ impl Drafter {
 
   /// The target has given `to` the first `length` tokens of `from`.
   pub(crate) fn follow_copy(&mut self, from: SequenceId, to: SequenceId, length: usize) {
-    if !self.heads {
+    if self.kind != Kind::Heads {
       return;
     }
     self.follow_clear(to);

@@ -1,4 +1,4 @@
-//! What a draft model holds of each sequence: MTP drafters share the target's KV cache and hold nothing.
+//! What a draft model holds of each sequence. An assistant reads the target's KV cache and holds nothing.
 
 use llama_cpp_sys_2 as sys;
 use local_inference_core::decoder::{DraftRequest, SequenceId, Token};
@@ -69,7 +69,7 @@ impl Drafter {
 
   /// What a draft model evaluated while drafting: the last token and all drafted ones but the last.
   pub(super) fn remember(&mut self, request: &DraftRequest, draft: &[Token]) {
-    if self.kind == Kind::Mtp {
+    if self.kind != Kind::DraftModel {
       return;
     }
     let (Ok(index), Some(last)) = (usize::try_from(request.sequence), request.history.last()) else { return };

@@ -43,10 +43,10 @@ impl DraftModel {
   pub(crate) fn own(target: &Model) -> Result<Self, Unusable> {
     let heads = own_heads(target.header())?;
     if !target.has_heads() {
-      let reason = "the model was loaded without its multi-token-prediction heads: load it with `mtp`";
+      let reason = "the model was loaded without its multi-token-prediction heads: load it with `heads`";
       return Err(Unusable::new(Problem::Heads, reason));
     }
-    Ok(Self { model: target.clone(), kind: Kind::Mtp, heads: Some(heads) })
+    Ok(Self { model: target.clone(), kind: Kind::Heads, heads: Some(heads) })
   }
 
   /// Loads the drafter at `path` after checking that it can serve `target`.
@@ -70,7 +70,7 @@ fn unusable(error: &EngineError) -> Unusable {
 }
 
 fn compare_vocabularies(target: &Model, drafter: &Model, kind: Kind) -> Result<(), Unusable> {
-  let first = if kind == Kind::Mtp { 0 } else { MARKERS };
+  let first = if kind == Kind::Assistant { 0 } else { MARKERS };
   let mut text = [0; 512];
   let mut error = LiError::new();
   // SAFETY: both models are alive; the buffer is passed with its size.

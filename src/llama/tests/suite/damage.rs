@@ -52,7 +52,7 @@ fn flips(parts: &Parts) -> Vec<(usize, u8)> {
 fn try_use(path: &std::path::Path) -> Result<(), EngineError> {
   let model = Model::load(path, &LoadOptions::default(), &|_| {}, &CancelToken::new())?;
   model.tokenize("def add(a, b):", true, true)?;
-  let session = local_inference_llama::session::Session::open(
+  let context = local_inference_llama::running::RunningContext::open(
     &model,
     &local_inference_core::options::ContextOptions {
       context_size: Some(64.min(model.header().context_length)),
@@ -60,8 +60,8 @@ fn try_use(path: &std::path::Path) -> Result<(), EngineError> {
       ..Default::default()
     },
   )?;
-  let outcome = collect(&submit(&session, &model, "def", greedy(1)));
-  session.close();
+  let outcome = collect(&submit(&context, &model, "def", greedy(1)));
+  context.close();
   outcome.map(drop)
 }
 

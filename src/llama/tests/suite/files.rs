@@ -14,7 +14,7 @@ use local_inference_core::error::{EngineError, ErrorCode};
 use local_inference_core::options::{ContextOptions, LoadOptions};
 use local_inference_llama::embedder::{Embedder, EmbedderOptions};
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 /// A folder of this test, removed at its end.
 struct Folder(PathBuf);
@@ -113,9 +113,9 @@ fn a_split_model_loads_from_its_first_file_and_needs_its_sibling() {
   assert_eq!(split.header().files, [first.clone(), second.clone()]);
   assert_eq!(split.header().tensor_count, load(&tiny()).header().tensor_count);
   let say = |model: &Model| {
-    let session = open(model, 128);
-    let text = collect(&submit(&session, model, "def add(", greedy(8))).unwrap().text;
-    session.close();
+    let context = open(model, 128);
+    let text = collect(&submit(&context, model, "def add(", greedy(8))).unwrap().text;
+    context.close();
     text
   };
   assert_eq!(say(&split), say(&load(&tiny())));
@@ -135,7 +135,7 @@ fn a_path_may_have_spaces_and_letters_of_any_alphabet() {
 
 #[test]
 fn models_do_not_do_each_others_work() {
-  let error = Session::open(&load(&minilm()), &ContextOptions::default()).err().unwrap();
+  let error = RunningContext::open(&load(&minilm()), &ContextOptions::default()).err().unwrap();
   assert_eq!(error.code(), ErrorCode::Unsupported);
   assert!(error.to_string().contains("bert"), "{error}");
   let error = Embedder::open(&load(&tiny()), &EmbedderOptions::default()).err().unwrap();
@@ -158,11 +158,11 @@ fn a_context_beyond_the_training_or_the_memory_is_refused() {
   let model = load(&tiny());
   let trained = model.header().context_length;
   let beyond = ContextOptions { context_size: Some(trained * 2), ..ContextOptions::default() };
-  let error = Session::open(&model, &beyond).err().unwrap();
+  let error = RunningContext::open(&model, &beyond).err().unwrap();
   assert_eq!(error.code(), ErrorCode::InvalidInput, "{error}");
   assert!(error.to_string().contains(&trained.to_string()), "{error}");
   let greedy = ContextOptions { memory_headroom: Some(1 << 50), ..ContextOptions::default() };
-  assert_eq!(Session::open(&model, &greedy).err().unwrap().code(), ErrorCode::OutOfMemory);
+  assert_eq!(RunningContext::open(&model, &greedy).err().unwrap().code(), ErrorCode::OutOfMemory);
 }
 
 #[test]
@@ -235,9 +235,9 @@ fn child_loads_again_and_again() {
   };
   let cycle = || {
     let model = load(&tiny());
-    let session = open(&model, 256);
-    collect(&submit(&session, &model, "def", greedy(2))).unwrap();
-    session.close();
+    let context = open(&model, 256);
+    collect(&submit(&context, &model, "def", greedy(2))).unwrap();
+    context.close();
   };
   (0..5).for_each(|_| cycle());
   let Some(before) = resident() else {
@@ -251,18 +251,18 @@ fn child_loads_again_and_again() {
 #[test]
 fn a_second_turn_reuses_the_first_and_says_the_same_as_a_fresh_context() {
   let model = load(&smollm2());
-  let session = open(&model, 512);
+  let context = open(&model, 512);
   let first = chatml("Name a fruit.");
-  let answer = collect(&submit(&session, &model, &first, greedy(12))).unwrap();
+  let answer = collect(&submit(&context, &model, &first, greedy(12))).unwrap();
   assert_eq!(answer.finished.usage.cached_prompt_tokens, 0);
   let second = format!("{first}{}<|im_end|>\n{}", answer.text, chatml("Another one."));
-  let reused = collect(&submit(&session, &model, &second, greedy(12))).unwrap();
+  let reused = collect(&submit(&context, &model, &second, greedy(12))).unwrap();
   let usage = &reused.finished.usage;
   assert!(usage.cached_prompt_tokens >= answer.finished.usage.prompt_tokens, "{usage:?}");
   assert!(usage.cached_prompt_tokens < usage.prompt_tokens, "{usage:?}");
-  session.close();
-  let fresh_session = open(&model, 512);
-  let fresh = collect(&submit(&fresh_session, &model, &second, greedy(12))).unwrap();
+  context.close();
+  let fresh_context = open(&model, 512);
+  let fresh = collect(&submit(&fresh_context, &model, &second, greedy(12))).unwrap();
   assert_eq!(fresh.finished.usage.cached_prompt_tokens, 0);
   assert_eq!(reused.text, fresh.text);
 }

@@ -1,4 +1,4 @@
-//! Drafts of the model's own multi-token-prediction heads through a session: answers are those of plain decoding.
+//! Drafts of the model's own multi-token-prediction heads through a context: answers are those of plain decoding.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -10,39 +10,39 @@ use local_inference_core::options::{
 };
 use local_inference_core::speculate::{Kind, Problem};
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 use super::speculate::{window, wishes};
 use crate::support::{Answer, Collector, collect, greedy, load, model_path, start, submit};
 
 fn with_heads(name: &str) -> Model {
   start();
-  let options = LoadOptions { mtp: true, ..LoadOptions::default() };
+  let options = LoadOptions { heads: true, ..LoadOptions::default() };
   let path: PathBuf = model_path(&format!("synthetic-heads/{name}"));
   Model::load(&path, &options, &|_| {}, &CancelToken::new()).unwrap()
 }
 
-fn open(model: &Model, size: u32, parallel: u32, mtp: bool) -> Session {
+fn open(model: &Model, size: u32, parallel: u32, heads: bool) -> RunningContext {
   let options = ContextOptions {
     context_size: Some(size),
     threads: Some(1),
     parallel: Some(parallel),
     micro_batch_size: 64,
-    speculation: SpeculationOptions { mtp, ..SpeculationOptions::default() },
+    speculation: SpeculationOptions { heads, ..SpeculationOptions::default() },
     ..ContextOptions::default()
   };
-  Session::open(model, &options).unwrap()
+  RunningContext::open(model, &options).unwrap()
 }
 
 #[test]
 fn whatever_a_request_asks_for_it_gets_with_heads_too() {
   let model = with_heads("heads-history.gguf");
-  let (session, plain) = (open(&model, 2_048, 1, true), open(&model, 2_048, 1, false));
+  let (context, plain) = (open(&model, 2_048, 1, true), open(&model, 2_048, 1, false));
   let mut accepted = 0;
   for (name, options) in wishes() {
     let expected = collect(&submit(&plain, &model, "hello w003", options.clone())).unwrap();
     let options = GenerateOptions { speculative: window(3), ..options };
-    let answer = collect(&submit(&session, &model, "hello w003", options)).unwrap();
+    let answer = collect(&submit(&context, &model, "hello w003", options)).unwrap();
     assert_eq!(answer.text, expected.text, "{name}");
     assert_eq!(answer.finished.reason, expected.finished.reason, "{name}");
     accepted += answer.finished.usage.accepted_tokens;
@@ -53,29 +53,29 @@ fn whatever_a_request_asks_for_it_gets_with_heads_too() {
 #[test]
 fn kinds_and_numbers_of_heads_are_reported() {
   let model = with_heads("heads-100.gguf");
-  let session = open(&model, 2_048, 1, true);
-  let info = session.info();
-  assert_eq!((info.drafts_from, info.unusable_drafter.as_ref()), (Some(Kind::Mtp), None));
+  let context = open(&model, 2_048, 1, true);
+  let info = context.info();
+  assert_eq!((info.drafts_from, info.unusable_drafter.as_ref()), (Some(Kind::Heads), None));
   assert!(info.plan.drafter_bytes > 0);
   let options = GenerateOptions { speculative: window(3), ..greedy(41) };
-  let usage = collect(&submit(&session, &model, "hello w003", options)).unwrap().finished.usage;
+  let usage = collect(&submit(&context, &model, "hello w003", options)).unwrap().finished.usage;
   assert_eq!((usage.drafted_tokens, usage.accepted_tokens), (30, 30));
   assert_eq!(usage.draft_windows, [0, 0, 0, 10]);
   let two = with_heads("heads-two.gguf");
-  let session = open(&two, 2_048, 1, true);
+  let context = open(&two, 2_048, 1, true);
   let options = GenerateOptions { speculative: window(8), ..greedy(40) };
-  let usage = collect(&submit(&session, &two, "hello w003", options)).unwrap().finished.usage;
+  let usage = collect(&submit(&context, &two, "hello w003", options)).unwrap().finished.usage;
   assert!(usage.draft_windows.len() <= 3 && usage.accepted_tokens > 10, "{usage:?}");
 }
 
 #[test]
 fn a_second_turn_goes_on_from_the_kept_prefix_with_heads() {
   let model = with_heads("heads-history.gguf");
-  let (session, plain) = (open(&model, 2_048, 2, true), open(&model, 2_048, 1, false));
+  let (context, plain) = (open(&model, 2_048, 2, true), open(&model, 2_048, 1, false));
   let options = GenerateOptions { ignore_eos: true, speculative: window(4), ..greedy(40) };
-  let first = collect(&submit(&session, &model, "hello w003", options.clone())).unwrap();
+  let first = collect(&submit(&context, &model, "hello w003", options.clone())).unwrap();
   let second = format!("hello w003{} w010", first.text);
-  let answer = collect(&submit(&session, &model, &second, options.clone())).unwrap();
+  let answer = collect(&submit(&context, &model, &second, options.clone())).unwrap();
   assert!(answer.finished.usage.cached_prompt_tokens > 40, "{:?}", answer.finished.usage);
   assert!(answer.finished.usage.accepted_tokens > 0);
   let off = GenerateOptions { speculative: Speculative::Off, ..options };
@@ -83,7 +83,7 @@ fn a_second_turn_goes_on_from_the_kept_prefix_with_heads() {
 }
 
 fn ask(
-  session: &Session,
+  context: &RunningContext,
   model: &Model,
   prompt: &str,
   options: GenerateOptions,
@@ -91,7 +91,7 @@ fn ask(
   let (sender, receiver) = channel();
   let cancel = CancelToken::new();
   let prompt = model.tokenize(prompt, true, true).unwrap();
-  session.submit(Request { prompt, options, cancel: cancel.clone() }, Collector(sender));
+  context.submit(Request { prompt, options, cancel: cancel.clone() }, Collector(sender));
   (receiver, cancel)
 }
 
@@ -114,7 +114,7 @@ fn assert_same_but_for_ties(answer: &Answer, expected: &Answer, what: &str) {
 fn in_a_crowded_context_every_answer_is_that_of_plain_decoding() {
   for name in ["heads-history.gguf", "heads-two.gguf"] {
     let model = with_heads(name);
-    let (session, plain) = (open(&model, 512, 4, true), open(&model, 512, 1, false));
+    let (context, plain) = (open(&model, 512, 4, true), open(&model, 512, 1, false));
     let prompt = |number: usize| {
       let common = " w011 w012 w013 w050 w051".repeat(1 + number % 3);
       format!("hello{common} w{:03} w{:03}", number % 100, (7 * number) % 100)
@@ -126,14 +126,14 @@ fn in_a_crowded_context_every_answer_is_that_of_plain_decoding() {
           let number = 10 * round + index;
           let speculative = if index % 4 == 3 { Speculative::Off } else { window(1 + index % 4) };
           let options = GenerateOptions { speculative, ..options.clone() };
-          (number, ask(&session, &model, &prompt(number), options))
+          (number, ask(&context, &model, &prompt(number), options))
         })
         .collect();
       for (number, (events, cancel)) in &running {
         if number % 3 == 2 {
           let _ = events.recv();
           cancel.cancel();
-          session.wake();
+          context.wake();
         }
         let answer = collect(events).unwrap();
         if number % 3 != 2 {
@@ -143,7 +143,7 @@ fn in_a_crowded_context_every_answer_is_that_of_plain_decoding() {
         }
       }
     }
-    let metrics = session.metrics();
+    let metrics = context.metrics();
     assert!(metrics.accepted_tokens > 200, "{name}: {metrics:?}");
   }
 }
@@ -151,10 +151,10 @@ fn in_a_crowded_context_every_answer_is_that_of_plain_decoding() {
 #[test]
 fn a_shift_goes_on_past_the_end_of_the_context_with_heads() {
   let model = with_heads("heads-carry.gguf");
-  let session = open(&model, 256, 2, true);
+  let context = open(&model, 256, 2, true);
   let queue = QueueOptions { context_full: ContextFull::Shift { keep: 8 }, ..QueueOptions::default() };
   let options = GenerateOptions { queue, ignore_eos: true, speculative: window(3), ..greedy(600) };
-  let answer = collect(&submit(&session, &model, "hello w003", options)).unwrap();
+  let answer = collect(&submit(&context, &model, "hello w003", options)).unwrap();
   assert_eq!(answer.finished.reason, FinishReason::Length);
   let words = (4..604).map(|number| format!(" w{:03}", number % 112)).collect::<Vec<_>>().concat();
   assert_eq!(answer.text, words);
@@ -167,11 +167,11 @@ fn without_usable_heads_decoding_goes_on_and_the_reason_is_named() {
   let unloaded = load(&model_path("synthetic-heads/heads-100.gguf"));
   let none = load(&model_path("synthetic-mtp/target.gguf"));
   for model in [missing, unloaded, none] {
-    let session = open(&model, 512, 1, true);
-    let info = session.info();
+    let context = open(&model, 512, 1, true);
+    let info = context.info();
     let found = info.unusable_drafter.as_ref().map(|it| it.problem);
     assert_eq!((found, info.drafts_from), (Some(Problem::Heads), None));
-    let answer = collect(&submit(&session, &model, "hello w003", greedy(5))).unwrap();
+    let answer = collect(&submit(&context, &model, "hello w003", greedy(5))).unwrap();
     assert_eq!(answer.text, " w004 w005 w006 w007 w008");
   }
 }

@@ -47,11 +47,11 @@ fn child_prints_its_tokens() {
   }
   assert_eq!(backend::get().unwrap().cpu_module.as_deref(), Some(level.as_str()));
   let model = load(&smollm2());
-  let session = open(&model, 256);
+  let context = open(&model, 256);
   for prompt in PROMPTS {
     let mut options = greedy(TOKENS);
     options.logprobs = Some(2);
-    let answer = collect(&submit(&session, &model, &chatml(prompt), options)).unwrap();
+    let answer = collect(&submit(&context, &model, &chatml(prompt), options)).unwrap();
     let steps: Vec<String> = answer
       .pieces
       .iter()
@@ -60,7 +60,7 @@ fn child_prints_its_tokens() {
       .collect();
     println!("\nsteps {}", steps.join(" "));
   }
-  session.close();
+  context.close();
 }
 
 enum Outcome {

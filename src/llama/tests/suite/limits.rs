@@ -68,21 +68,21 @@ fn a_stop_string_ends_the_text_before_it() {
 #[test]
 fn the_context_ends_a_generation_that_fills_it() {
   let model = load(&smollm2());
-  let session = open(&model, 256);
+  let context = open(&model, 256);
   let answer =
-    collect(&submit(&session, &model, "la la la", GenerateOptions { ignore_eos: true, ..greedy(10_000) }));
+    collect(&submit(&context, &model, "la la la", GenerateOptions { ignore_eos: true, ..greedy(10_000) }));
   let answer = answer.unwrap();
   assert_eq!(answer.finished.reason, FinishReason::Context);
   let usage = &answer.finished.usage;
-  let size = session.info().context_size as usize;
+  let size = context.info().context_size as usize;
   assert!(
     (size..=size + 1).contains(&(usage.prompt_tokens + usage.completion_tokens)),
     "{usage:?} of {size}"
   );
   let long = "word ".repeat(300);
-  let error = collect(&submit(&session, &model, &long, greedy(1))).unwrap_err();
+  let error = collect(&submit(&context, &model, &long, greedy(1))).unwrap_err();
   assert_eq!(error.code(), ErrorCode::ContextOverflow);
-  session.close();
+  context.close();
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn left_recursion_is_invalid_and_named() {
 }
 
 #[test]
-fn constraints_that_leave_no_token_are_errors_and_the_session_goes_on() {
+fn constraints_that_leave_no_token_are_errors_and_the_context_goes_on() {
   let rig = Rig::new();
   let every: Vec<_> =
     (0..rig.model.vocabulary_size()).map(|token| (token.cast_signed(), f32::NEG_INFINITY)).collect();

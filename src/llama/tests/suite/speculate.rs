@@ -1,11 +1,11 @@
-//! Speculation through a session: everything a request may ask for gives what it gives without.
+//! Speculation through a context: everything a request may ask for gives what it gives without.
 
 use std::path::PathBuf;
 
 use local_inference_core::options::{ContextOptions, GenerateOptions, SpeculationOptions, Speculative};
 use local_inference_core::speculate::{Kind, Limits, Problem};
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 use crate::support::{collect, gbnf, greedy, load, model_path, smollm2, submit};
 
@@ -13,7 +13,7 @@ fn synthetic(name: &str) -> PathBuf {
   model_path(&format!("synthetic-mtp/{name}"))
 }
 
-fn open(model: &Model, drafter: Option<PathBuf>, ngram: bool, parallel: u32) -> Session {
+fn open(model: &Model, drafter: Option<PathBuf>, ngram: bool, parallel: u32) -> RunningContext {
   let options = ContextOptions {
     context_size: Some(2_048),
     threads: Some(1),
@@ -21,7 +21,7 @@ fn open(model: &Model, drafter: Option<PathBuf>, ngram: bool, parallel: u32) -> 
     speculation: SpeculationOptions { drafter, ngram, ..SpeculationOptions::default() },
     ..ContextOptions::default()
   };
-  Session::open(model, &options).unwrap()
+  RunningContext::open(model, &options).unwrap()
 }
 
 pub(super) fn window(window: usize) -> Speculative {
@@ -56,7 +56,7 @@ pub(super) fn wishes() -> Vec<(&'static str, GenerateOptions)> {
 #[test]
 fn whatever_a_request_asks_for_it_gets_with_drafts_too() {
   let model = load(&synthetic("history.gguf"));
-  let sessions = [
+  let contexts = [
     open(&model, Some(synthetic("drafter-history.gguf")), false, 1),
     open(&model, Some(synthetic("target.gguf")), false, 1),
     open(&model, None, true, 1),
@@ -65,10 +65,10 @@ fn whatever_a_request_asks_for_it_gets_with_drafts_too() {
   let mut accepted = [0; 3];
   for (name, options) in wishes() {
     let expected = collect(&submit(&plain, &model, "hello w003", options.clone())).unwrap();
-    for (session, accepted) in sessions.iter().zip(&mut accepted) {
+    for (context, accepted) in contexts.iter().zip(&mut accepted) {
       let options = GenerateOptions { speculative: window(3), ..options.clone() };
-      let answer = collect(&submit(session, &model, "hello w003", options)).unwrap();
-      let kind = session.info().drafts_from;
+      let answer = collect(&submit(context, &model, "hello w003", options)).unwrap();
+      let kind = context.info().drafts_from;
       assert_eq!(answer.text, expected.text, "{name} with {kind:?}");
       assert_eq!(answer.finished.reason, expected.finished.reason, "{name} with {kind:?}");
       let usage = answer.finished.usage;
@@ -88,11 +88,11 @@ fn requests_side_by_side_draft_together() {
   let model = load(&synthetic("history.gguf"));
   let prompts = ["hello w003", "w050", "quite another beginning w077 w078", "x", "w001 w002 w003", "end"];
   let plain = open(&model, None, false, 1);
-  let session = open(&model, Some(synthetic("drafter-history.gguf")), false, 4);
+  let context = open(&model, Some(synthetic("drafter-history.gguf")), false, 4);
   let options = GenerateOptions { ignore_eos: true, ..greedy(80) };
   let drafting = GenerateOptions { speculative: window(3), ..options.clone() };
   let pending: Vec<_> =
-    prompts.iter().map(|prompt| submit(&session, &model, prompt, drafting.clone())).collect();
+    prompts.iter().map(|prompt| submit(&context, &model, prompt, drafting.clone())).collect();
   for (prompt, events) in prompts.iter().zip(&pending) {
     let answer = collect(events).unwrap();
     let expected = collect(&submit(&plain, &model, prompt, options.clone())).unwrap();
@@ -104,12 +104,12 @@ fn requests_side_by_side_draft_together() {
 #[test]
 fn a_second_turn_goes_on_from_the_kept_prefix() {
   let model = load(&synthetic("history.gguf"));
-  let session = open(&model, Some(synthetic("drafter-history.gguf")), false, 2);
+  let context = open(&model, Some(synthetic("drafter-history.gguf")), false, 2);
   let plain = open(&model, None, false, 1);
   let options = GenerateOptions { ignore_eos: true, speculative: window(4), ..greedy(40) };
-  let first = collect(&submit(&session, &model, "hello w003", options.clone())).unwrap();
+  let first = collect(&submit(&context, &model, "hello w003", options.clone())).unwrap();
   let second = format!("hello w003{} w010", first.text);
-  let answer = collect(&submit(&session, &model, &second, options.clone())).unwrap();
+  let answer = collect(&submit(&context, &model, &second, options.clone())).unwrap();
   assert!(answer.finished.usage.cached_prompt_tokens > 40, "{:?}", answer.finished.usage);
   assert!(answer.finished.usage.accepted_tokens > 0);
   let off = GenerateOptions { speculative: Speculative::Off, ..options };
@@ -127,11 +127,11 @@ fn a_drafter_that_cannot_be_used_is_named_and_decoding_goes_on() {
     (synthetic("target.gguf").with_file_name("missing.gguf"), Problem::NotFound),
     (smollm2(), Problem::Vocabulary),
   ] {
-    let session = open(&model, Some(drafter.clone()), false, 1);
-    let info = session.info();
+    let context = open(&model, Some(drafter.clone()), false, 1);
+    let info = context.info();
     let found = info.unusable_drafter.as_ref().map(|it| it.problem);
     assert_eq!((found, info.drafts_from), (Some(problem), None), "{}", drafter.display());
-    let answer = collect(&submit(&session, &model, "hello w003", greedy(5))).unwrap();
+    let answer = collect(&submit(&context, &model, "hello w003", greedy(5))).unwrap();
     assert_eq!(answer.text, " w004 w005 w006 w007 w008");
   }
 }
@@ -139,14 +139,14 @@ fn a_drafter_that_cannot_be_used_is_named_and_decoding_goes_on() {
 #[test]
 fn kinds_and_numbers_are_reported() {
   let model = load(&synthetic("target.gguf"));
-  let session = open(&model, Some(synthetic("drafter-100.gguf")), false, 1);
-  assert_eq!(session.info().drafts_from, Some(Kind::Mtp));
+  let context = open(&model, Some(synthetic("drafter-100.gguf")), false, 1);
+  assert_eq!(context.info().drafts_from, Some(Kind::Assistant));
   let options = GenerateOptions { speculative: window(3), ..greedy(41) };
-  let usage = collect(&submit(&session, &model, "hello w003", options)).unwrap().finished.usage;
+  let usage = collect(&submit(&context, &model, "hello w003", options)).unwrap().finished.usage;
   // The first token comes with the prompt; ten steps of three drafted tokens give forty.
   assert_eq!((usage.drafted_tokens, usage.accepted_tokens), (30, 30));
   assert_eq!(usage.draft_windows, [0, 0, 0, 10]);
   assert!(usage.plain_rate > 0.0);
-  let metrics = session.metrics();
+  let metrics = context.metrics();
   assert_eq!((metrics.drafted_tokens, metrics.accepted_tokens), (30, 30));
 }

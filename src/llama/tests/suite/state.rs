@@ -10,7 +10,7 @@ use local_inference_core::decoder::Token;
 use local_inference_core::durable::StateOptions;
 use local_inference_core::fit::KvType;
 use local_inference_core::options::{ContextOptions, GenerateOptions, QueueOptions};
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 /// A folder that is removed at the end.
 struct Folder(PathBuf);
@@ -40,8 +40,8 @@ fn state(folder: &Path) -> StateOptions {
   StateOptions { on_battery: true, ..StateOptions::new(folder.to_owned()) }
 }
 
-fn open(subject: &Subject, options: &ContextOptions, state: StateOptions) -> Session {
-  Session::open(&subject.model, &ContextOptions { state: Some(state), ..options.clone() }).unwrap()
+fn open(subject: &Subject, options: &ContextOptions, state: StateOptions) -> RunningContext {
+  RunningContext::open(&subject.model, &ContextOptions { state: Some(state), ..options.clone() }).unwrap()
 }
 
 fn named(name: &str, tokens: u32) -> GenerateOptions {
@@ -50,11 +50,11 @@ fn named(name: &str, tokens: u32) -> GenerateOptions {
 
 /// A first turn, stored; returns the prompt of the second.
 fn first_turn(subject: &Subject, folder: &Folder, name: &str, length: usize) -> Vec<Token> {
-  let session = open(subject, &subject.options(1024, 2, 64 << 20), state(&folder.0));
+  let context = open(subject, &subject.options(1024, 2, 64 << 20), state(&folder.0));
   let prompt = subject.prompt(1, length);
-  let answer = run(&session, &prompt, named(name, 8));
+  let answer = run(&context, &prompt, named(name, 8));
   assert_eq!(cached(&answer), 0);
-  session.close();
+  context.close();
   let said = tokens(&answer);
   [&prompt[..], &said[..said.len() - 1], &subject.prompt(2, 12)].concat()
 }
@@ -70,14 +70,14 @@ fn a_new_context_goes_on_with_the_stored_conversation() {
     let folder = Folder::new(name);
     let turn = first_turn(&subject, &folder, "room 1", 80);
     assert_eq!(folder.files().len(), 1, "{name}");
-    let session = open(&subject, &subject.options(1024, 2, 64 << 20), state(&folder.0));
-    let answer = run(&session, &turn, named("room 1", 8));
+    let context = open(&subject, &subject.options(1024, 2, 64 << 20), state(&folder.0));
+    let answer = run(&context, &turn, named("room 1", 8));
     assert_eq!((cached(&answer), answer.finished.usage.state_ignored.as_deref()), (87, None), "{name}");
     subject.assert_same(name, &subject.cold(&turn, 8), &answer);
     // Another conversation has nothing there.
-    let other = run(&session, &subject.prompt(3, 40), named("room 2", 4));
+    let other = run(&context, &subject.prompt(3, 40), named("room 2", 4));
     assert_eq!((cached(&other), other.finished.usage.state_ignored.as_deref()), (0, None));
-    session.close();
+    context.close();
     assert_eq!(folder.files().len(), 2, "{name}");
   }
 }
@@ -90,9 +90,9 @@ fn what_does_not_fit_is_ignored_with_a_reason_and_replaced() {
   let file = folder.files().remove(0);
   let good = fs::read(&file).unwrap();
   let ignored = |options: ContextOptions| {
-    let session = open(&subject, &options, state(&folder.0));
-    let answer = run(&session, &turn, named("a", 4));
-    session.close();
+    let context = open(&subject, &options, state(&folder.0));
+    let answer = run(&context, &turn, named("a", 4));
+    context.close();
     assert_eq!(cached(&answer), 0);
     subject.assert_same("an ignored state", &subject.cold(&turn, 4), &answer);
     answer.finished.usage.state_ignored.unwrap_or_default()
@@ -114,9 +114,9 @@ fn what_does_not_fit_is_ignored_with_a_reason_and_replaced() {
     assert!(reason.contains(expected), "{expected}: {reason}");
   }
   // The last run has stored its own.
-  let session = open(&subject, &plain(), state(&folder.0));
-  assert!(cached(&run(&session, &turn, named("a", 4))) > 0);
-  session.close();
+  let context = open(&subject, &plain(), state(&folder.0));
+  assert!(cached(&run(&context, &turn, named("a", 4))) > 0);
+  context.close();
 }
 
 fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
@@ -132,10 +132,10 @@ fn a_changed_model_file_is_another_model() {
   fs::copy(tiny(), &copy).unwrap();
   let turn = first_turn(&Subject::real(&copy), &folder, "a", 60);
   let original = Subject::real(&tiny());
-  let session = open(&original, &original.options(1024, 1, 0), state(&folder.0));
+  let context = open(&original, &original.options(1024, 1, 0), state(&folder.0));
   // Same bytes, other time: its file has another name, so that both models keep theirs.
-  assert_eq!(cached(&run(&session, &turn, named("a", 4))), 0);
-  session.close();
+  assert_eq!(cached(&run(&context, &turn, named("a", 4))), 0);
+  context.close();
   assert_eq!(folder.files().len(), 2);
   fs::remove_file(copy).unwrap();
 }
@@ -157,19 +157,19 @@ fn a_folder_keeps_its_size_its_age_and_what_is_not_its_own() {
     .set_modified(std::time::SystemTime::now() - 30 * day)
     .unwrap();
 
-  let session = open(&subject, &subject.options(1024, 1, 0), state(&folder.0));
+  let context = open(&subject, &subject.options(1024, 1, 0), state(&folder.0));
   assert!(!old.exists() && foreign.exists());
-  run(&session, &subject.prompt(1, 60), named("a", 4));
-  session.close();
+  run(&context, &subject.prompt(1, 60), named("a", 4));
+  context.close();
   let stored = folder.files().into_iter().find(|file| *file != foreign).unwrap();
   let one = fs::metadata(&stored).unwrap().len();
 
   let limited = StateOptions { bytes: one * 2 + one / 2, ..state(&folder.0) };
-  let session = open(&subject, &subject.options(1024, 1, 0), limited);
+  let context = open(&subject, &subject.options(1024, 1, 0), limited);
   for seed in 2..6 {
-    run(&session, &subject.prompt(seed, 60), named(&format!("room {seed}"), 4));
+    run(&context, &subject.prompt(seed, 60), named(&format!("room {seed}"), 4));
   }
-  session.close();
+  context.close();
   let files = folder.files();
   assert_eq!(files.len(), 1 + 2, "{files:?}");
   assert!(
@@ -182,6 +182,6 @@ fn a_folder_that_cannot_be_made_is_invalid_input() {
   let subject = Subject::real(&tiny());
   let options =
     ContextOptions { state: Some(state(Path::new("/dev/null/states"))), ..subject.options(512, 1, 0) };
-  let error = Session::open(&subject.model, &options).err().unwrap();
+  let error = RunningContext::open(&subject.model, &options).err().unwrap();
   assert!(error.to_string().contains("/dev/null/states"), "{error}");
 }

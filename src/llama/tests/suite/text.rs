@@ -167,16 +167,16 @@ fn every_single_token_has_a_text_and_none_of_them_fails() {
 
 /// Generates exactly `tokens` by adding a bias that no logit outweighs, one request a token.
 fn forced(model: &Model, tokens: &[i32], preserved: &[&str]) -> String {
-  let session = open(model, 256);
+  let context = open(model, 256);
   let mut text = String::new();
   for token in tokens {
     let mut options = greedy(1);
     options.ignore_eos = false;
     options.sampling.logit_bias = vec![(*token, 1e6)];
     options.preserved_tokens = preserved.iter().map(|text| (*text).to_owned()).collect();
-    text.push_str(&collect(&submit(&session, model, "Once", options)).unwrap().text);
+    text.push_str(&collect(&submit(&context, model, "Once", options)).unwrap().text);
   }
-  session.close();
+  context.close();
   text
 }
 
@@ -203,27 +203,27 @@ fn characters_split_over_tokens_are_streamed_whole() {
   let crab = "🦀";
   let tokens = model.tokenize(crab, false, false).unwrap();
   assert!(tokens.len() > 1, "the character takes several tokens: {tokens:?}");
-  let session = open(&model, 256);
+  let context = open(&model, 256);
   // The model goes on with what it has read many times.
   let options = GenerateOptions { ignore_eos: true, ..greedy(12) };
-  let answer = collect(&submit(&session, &model, &crab.repeat(20), options)).unwrap();
+  let answer = collect(&submit(&context, &model, &crab.repeat(20), options)).unwrap();
   let text = answer.text.trim_end_matches('\u{FFFD}');
   assert!(text.starts_with(crab) && !text.contains('\u{FFFD}'), "{:?}", answer.text);
   assert!(
     answer.pieces.iter().any(|piece| piece.tokens == 1 && piece.text.is_empty()),
     "some tokens only begin one"
   );
-  session.close();
+  context.close();
 }
 
 #[test]
 fn an_incomplete_character_at_the_limit_ends_as_a_replacement() {
   let model = load(&smollm2());
-  let session = open(&model, 256);
+  let context = open(&model, 256);
   let mut options = greedy(1);
   let first = model.tokenize("🦀", false, false).unwrap()[0];
   options.sampling.logit_bias = vec![(first, 1e6)];
-  let answer = collect(&submit(&session, &model, "Draw a crab:", options)).unwrap();
+  let answer = collect(&submit(&context, &model, "Draw a crab:", options)).unwrap();
   assert_eq!((answer.text.as_str(), answer.finished.reason), ("\u{FFFD}", FinishReason::Length));
-  session.close();
+  context.close();
 }

@@ -17,7 +17,7 @@ use local_inference_core::grammar::{ConstraintOptions, ConstraintSource};
 use local_inference_core::options::{ContextOptions, GenerateOptions, LoadOptions};
 use local_inference_llama::backend;
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 /// Starts llama.cpp with the modules of this build.
 pub(crate) fn start() {
@@ -76,8 +76,8 @@ pub(crate) fn load(path: &std::path::Path) -> Model {
   Model::load(path, &LoadOptions::default(), &|_| {}, &CancelToken::new()).unwrap()
 }
 
-pub(crate) fn open(model: &Model, size: u32) -> Session {
-  Session::open(
+pub(crate) fn open(model: &Model, size: u32) -> RunningContext {
+  RunningContext::open(
     model,
     &ContextOptions { context_size: Some(size), threads: Some(1), ..ContextOptions::default() },
   )
@@ -107,14 +107,14 @@ pub(crate) struct Answer {
 }
 
 pub(crate) fn submit(
-  session: &Session,
+  context: &RunningContext,
   model: &Model,
   prompt: &str,
   options: GenerateOptions,
 ) -> Receiver<Event> {
   let (sender, receiver) = channel();
   let prompt = model.tokenize(prompt, true, true).unwrap();
-  session.submit(Request { prompt, options, cancel: CancelToken::new() }, Collector(sender));
+  context.submit(Request { prompt, options, cancel: CancelToken::new() }, Collector(sender));
   receiver
 }
 
@@ -150,21 +150,21 @@ pub(crate) fn chatml(question: &str) -> String {
   format!("<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n")
 }
 
-/// SmolLM2 with one session.
+/// SmolLM2 with one context.
 pub(crate) struct Rig {
   pub(crate) model: Model,
-  pub(crate) session: Session,
+  pub(crate) context: RunningContext,
 }
 
 impl Rig {
   pub(crate) fn new() -> Self {
     let model = load(&smollm2());
-    let session = open(&model, 512);
-    Self { model, session }
+    let context = open(&model, 512);
+    Self { model, context }
   }
 
   pub(crate) fn try_run(&self, prompt: &str, options: GenerateOptions) -> Result<Answer, EngineError> {
-    collect(&submit(&self.session, &self.model, prompt, options))
+    collect(&submit(&self.context, &self.model, prompt, options))
   }
 
   #[track_caller]

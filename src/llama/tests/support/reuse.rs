@@ -9,7 +9,7 @@ use local_inference_core::decoder::{Token, TokenLogprobs};
 use local_inference_core::generate::{Event, Request};
 use local_inference_core::options::{ContextOptions, GenerateOptions, QueueOptions};
 use local_inference_llama::model::Model;
-use local_inference_llama::session::Session;
+use local_inference_llama::running::RunningContext;
 
 use super::{Answer, Collector, collect, greedy, load};
 
@@ -69,8 +69,8 @@ impl Subject {
   }
 
   /// A context of `size` tokens; `cache` in bytes.
-  pub(crate) fn open(&self, size: u32, parallel: u32, cache: u64) -> Session {
-    Session::open(&self.model, &self.options(size, parallel, cache)).unwrap()
+  pub(crate) fn open(&self, size: u32, parallel: u32, cache: u64) -> RunningContext {
+    RunningContext::open(&self.model, &self.options(size, parallel, cache)).unwrap()
   }
 
   pub(crate) fn options(&self, size: u32, parallel: u32, cache: u64) -> ContextOptions {
@@ -86,9 +86,9 @@ impl Subject {
 
   /// What a context of its own makes of `prompt`, without anything to reuse.
   pub(crate) fn cold(&self, prompt: &[Token], tokens: u32) -> Answer {
-    let session = self.open(1024, 1, 0);
-    let answer = run(&session, prompt, options(tokens));
-    session.close();
+    let context = self.open(1024, 1, 0);
+    let answer = run(&context, prompt, options(tokens));
+    context.close();
     answer
   }
 }
@@ -103,18 +103,18 @@ pub(crate) fn with_queue(tokens: u32, queue: QueueOptions) -> GenerateOptions {
 }
 
 pub(crate) fn start(
-  session: &Session,
+  context: &RunningContext,
   prompt: &[Token],
   options: GenerateOptions,
 ) -> (Receiver<Event>, CancelToken) {
   let (sender, receiver) = channel();
   let cancel = CancelToken::new();
-  session.submit(Request { prompt: prompt.to_vec(), options, cancel: cancel.clone() }, Collector(sender));
+  context.submit(Request { prompt: prompt.to_vec(), options, cancel: cancel.clone() }, Collector(sender));
   (receiver, cancel)
 }
 
-pub(crate) fn run(session: &Session, prompt: &[Token], options: GenerateOptions) -> Answer {
-  collect(&start(session, prompt, options).0).unwrap()
+pub(crate) fn run(context: &RunningContext, prompt: &[Token], options: GenerateOptions) -> Answer {
+  collect(&start(context, prompt, options).0).unwrap()
 }
 
 pub(crate) fn cached(answer: &Answer) -> usize {

@@ -4,14 +4,14 @@ use super::*;
 
 pub(super) fn with_heads(name: &str) -> Model {
   backend::start(&PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))).unwrap();
-  let options = LoadOptions { mtp: true, ..LoadOptions::default() };
+  let options = LoadOptions { heads: true, ..LoadOptions::default() };
   Model::load(&file(&format!("../synthetic-heads/{name}")), &options, &|_| {}, &CancelToken::new()).unwrap()
 }
 
 pub(super) fn drafting(model: &Model, sequences: u32, window: u32) -> Context {
   let mut context = Context::new(model, settings(sequences, window), CancelToken::new()).unwrap();
   context.attach(DraftModel::own(model).unwrap()).unwrap();
-  assert_eq!(context.drafter(), Some(Kind::Mtp));
+  assert_eq!(context.drafter(), Some(Kind::Heads));
   context
 }
 

@@ -1,4 +1,4 @@
-// Speed-up of speculative decoding by window: node bench/mtp.mjs --help
+// Speed-up of speculative decoding by window: node bench/speculation.mjs --help
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -7,9 +7,9 @@ import { requireBuild } from "../scripts/lib/demo-models.mjs";
 import { done, main, step, warn } from "../scripts/lib/log.mjs";
 import { fromRoot } from "../scripts/lib/paths.mjs";
 import { fixedWindow, generate, isBusy, speedUps } from "../scripts/lib/speculation.mjs";
-import { allPairs, mtpCases } from "./lib/mtp-cases.mjs";
+import { allPairs, speculationCases } from "./lib/speculation-cases.mjs";
 
-const usage = `usage: node bench/mtp.mjs [--pairs ${allPairs}] [--only TEXT] [--windows 1,2,3,4,5,6,7,8,adaptive] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
+const usage = `usage: node bench/speculation.mjs [--pairs ${allPairs}] [--only TEXT] [--windows 1,2,3,4,5,6,7,8,adaptive] [--tokens N] [--rounds N] [--threads N] [--cpu] [--json FILE]
 
 Speed-up over plain decoding of windows 1 to 8 and of the adaptive window: the large synthetic pair (its target as Q8_0 and
 as F16) at 100, 80, 50 and 0 % agreement and with a text that changes, and Qwen2.5-Coder 1.5B with the 0.5B as its drafter on
@@ -99,7 +99,8 @@ await main(async () => {
   };
   const library = await import(fromRoot("dist/index.js"));
   const results = [];
-  for (const each of mtpCases(values.pairs, values.only)) results.push(await measure(library, each, plan));
+  for (const each of speculationCases(values.pairs, values.only))
+    results.push(await measure(library, each, plan));
   printTable(results, plan.variants);
   judge(results);
   console.log(

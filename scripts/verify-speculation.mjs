@@ -11,7 +11,7 @@ import {
 } from "./lib/speculation.mjs";
 import { verify } from "./lib/verify.mjs";
 
-const usage = `usage: npm run -s verify:mtp
+const usage = `usage: npm run -s verify:speculation
 
 Checks the built package with the synthetic pairs (node scripts/dev-models.mjs --only synthetic-mtp,synthetic-mtp-large):
 tokens and acceptance exactly, then the speed-up of each window over plain decoding. Exits with 0 if everything holds.`;

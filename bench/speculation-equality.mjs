@@ -1,4 +1,4 @@
-// Are the tokens those of plain decoding? Many prompts for each kind of drafter: node bench/mtp-equality.mjs --help
+// Are the tokens those of plain decoding? Many prompts for each kind of drafter: node bench/speculation-equality.mjs --help
 import { parseArgs } from "node:util";
 import { requireBuild } from "../scripts/lib/demo-models.mjs";
 import { done, Failure, main, step } from "../scripts/lib/log.mjs";
@@ -6,7 +6,7 @@ import { fromRoot } from "../scripts/lib/paths.mjs";
 import { developmentFile, fixedWindow, syntheticFile } from "../scripts/lib/speculation.mjs";
 import { Prompts } from "./lib/prompts.mjs";
 
-const usage = `usage: node bench/mtp-equality.mjs [--kinds mtp,draft-model,ngram] [--prompts 500] [--tokens 24] [--lanes 4]
+const usage = `usage: node bench/speculation-equality.mjs [--kinds assistant,draft-model,ngram] [--prompts 500] [--tokens 24] [--lanes 4]
 
 Each prompt is answered at temperature 0 twice without drafts and once with them (windows 1 to 8 and the adaptive one in
 turn), and the tokens are compared. Who else is in a decode changes the rounding, so plain answers part from each other,
@@ -18,7 +18,7 @@ const leastRounding = 0.02;
 const luck = 1.5;
 
 const kinds = {
-  mtp: {
+  assistant: {
     target: () => syntheticFile("small", "history.gguf"),
     context: () => ({ drafter: syntheticFile("small", "drafter-history.gguf") }),
   },
@@ -33,7 +33,7 @@ const windows = [1, 2, 3, 4, 5, 6, 7, 8].map(fixedWindow);
 
 /** Words of the corpus for a model of language; for the synthetic one words that it knows, none of them twice alike. */
 async function promptsFor(kind, model, count) {
-  if (kind !== "mtp") {
+  if (kind !== "assistant") {
     const prompts = new Prompts((text) => model.countTokens(text));
     return Promise.all(Array.from({ length: count }, (_, index) => prompts.take(8 + (index % 40))));
   }
@@ -102,7 +102,7 @@ function report(name, results) {
 await main(async () => {
   const { values } = parseArgs({
     options: {
-      kinds: { type: "string", default: "mtp,draft-model,ngram" },
+      kinds: { type: "string", default: "assistant,draft-model,ngram" },
       prompts: { type: "string", default: "500" },
       tokens: { type: "string", default: "24" },
       lanes: { type: "string", default: "4" },

@@ -42,7 +42,7 @@ const known = {
 export const allPairs = Object.keys(known).join(",");
 
 /** Those whose name has `only` in it, as `{ name, kind, target(), drafter(), prompt, options }`; `kind` is llama.cpp's name of the way to draft. */
-export function mtpCases(pairs, only = "") {
+export function speculationCases(pairs, only = "") {
   return pairs
     .split(",")
     .filter(Boolean)

@@ -1,4 +1,4 @@
-//! How a session is set up: how large its context is, and for how many sequences.
+//! How a context is opened: its size, its sequences, its drafter.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -15,7 +15,7 @@ use local_inference_core::schedule::{Scheduler, Settings};
 use local_inference_core::speculate::{Kind, Limits, MAX_WINDOW, Unusable};
 
 use super::work::run;
-use super::{Session, SessionInfo};
+use super::{RunningContext, RunningInfo};
 use crate::context::{Context, ContextSettings};
 use crate::draft::DraftModel;
 use crate::model::Model;
@@ -26,7 +26,7 @@ const CACHE_SHARE: u64 = 16;
 /// More snapshots than these bytes hold are rarely used.
 const MOST_CACHE: u64 = 1 << 30;
 
-impl Session {
+impl RunningContext {
   /// Opens a context for generation; its size, KV types and sequences follow from the options, the model and the free
   /// memory.
   ///
@@ -45,9 +45,10 @@ impl Session {
       ));
     }
     let (drafter, mut unusable_drafter) = load_drafter(model, options);
-    let drafts = drafts(options, drafter.as_ref());
+    let window = window(options, drafter.as_ref());
+    let draft_window = window.map_or(0, |window| u32::try_from(window.max).unwrap_or(0));
     let facts = hardware::facts();
-    let Plan { fit: mut plan, parallel } = plan(model, options, &facts, drafts, drafter.as_ref())?;
+    let Plan { fit: mut plan, parallel } = plan(model, options, &facts, draft_window, drafter.as_ref())?;
     if options.trim_windows {
       plan.windows = Windows::Trimmed;
     }
@@ -61,7 +62,7 @@ impl Session {
       kv_v: plan.kv_v,
       flash_attention: options.flash_attention,
       windows: plan.windows,
-      drafts,
+      draft_window,
       pooling: None,
     };
     let stop = CancelToken::new();
@@ -73,11 +74,11 @@ impl Session {
       tracing::warn!("decoding without a drafter: {unusable}");
     }
     let ngram = options.speculation.ngram.then_some(Kind::Ngram);
-    let drafts_from = context.drafter().or(ngram).filter(|_| drafts > 0);
+    let drafts_from = context.drafter().or(ngram).filter(|_| window.is_some());
     let prefix_cache = options.prefix_cache.unwrap_or((facts.memory_available / CACHE_SHARE).min(MOST_CACHE));
     let state = options.state.as_ref().map(|state| StateStore::open(model, context.settings(), state));
     let state = state.transpose()?.map(Arc::new);
-    let info = SessionInfo {
+    let info = RunningInfo {
       context_size: context.size(),
       threads: context.settings().threads,
       batch_size: context.settings().batch,
@@ -96,7 +97,7 @@ impl Session {
         queue_timeout: options.queue_timeout,
         cache_bytes: usize::try_from(prefix_cache).unwrap_or(usize::MAX),
         durable: state.is_some(),
-        speculation: drafts_from.map(|_| limits(options, drafts)),
+        speculation: drafts_from.and(window),
         ngram: options.speculation.ngram,
         ..Settings::default()
       },
@@ -115,29 +116,24 @@ impl Session {
   }
 }
 
-/// Drafted tokens of a sequence that a decode verifies: fewer than a micro-batch, so that a sliding-window cache can
-/// always be taken back by that many.
-fn drafts(options: &ContextOptions, drafter: Option<&DraftModel>) -> u32 {
+/// The window that was asked for, as far as the drafter reaches and shorter than a micro-batch, so that a sliding-window
+/// cache can always be taken back by a draft. None where nothing drafts.
+fn window(options: &ContextOptions, drafter: Option<&DraftModel>) -> Option<Limits> {
   if drafter.is_none() && !options.speculation.ngram {
-    return 0;
+    return None;
   }
   let longest = drafter.map_or(MAX_WINDOW, DraftModel::longest);
-  let most = u32::try_from(options.speculation.limits().max.min(longest)).unwrap_or(1);
-  most.min(options.effective_micro_batch().saturating_sub(1))
+  let rewindable = options.effective_micro_batch().saturating_sub(1) as usize;
+  let window = options.speculation.window.within(longest.min(rewindable));
+  (window.max > 0).then_some(window)
 }
 
-fn limits(options: &ContextOptions, drafts: u32) -> Limits {
-  let limits = options.speculation.limits();
-  let max = drafts as usize;
-  Limits { min: limits.min.min(max), max, ..limits }
-}
-
-/// A drafter that cannot be used is no error: the session decodes without.
+/// A drafter that cannot be used is no error: the context decodes without.
 fn load_drafter(model: &Model, options: &ContextOptions) -> (Option<DraftModel>, Option<Unusable>) {
   let load = LoadOptions { memory_headroom: options.memory_headroom, ..LoadOptions::default() };
   let drafter = match &options.speculation.drafter {
     Some(path) => DraftModel::load(model, path, &load),
-    None if options.speculation.mtp => DraftModel::own(model),
+    None if options.speculation.heads => DraftModel::own(model),
     None => return (None, None),
   };
   match drafter {
@@ -161,12 +157,12 @@ fn plan(
   model: &Model,
   options: &ContextOptions,
   facts: &hardware::HardwareFacts,
-  drafts: u32,
+  draft_window: u32,
   drafter: Option<&DraftModel>,
 ) -> Result<Plan> {
   let shape = drafter.and_then(DraftModel::shape);
   let plan_for = |parallel| {
-    let input = fit_input(model, options, facts, parallel, drafts)?;
+    let input = fit_input(model, options, facts, parallel, draft_window)?;
     Ok(Plan { fit: fit::plan(&FitInput { drafter: shape.clone(), ..input })?, parallel })
   };
   if let Some(parallel) = options.parallel {
@@ -190,7 +186,7 @@ fn fit_input(
   options: &ContextOptions,
   facts: &hardware::HardwareFacts,
   sequences: u32,
-  drafts: u32,
+  draft_window: u32,
 ) -> Result<FitInput> {
   let available = facts.memory_available.saturating_add(crate::backend::device_memory());
   let headroom = options.memory_headroom.unwrap_or_else(|| fit::default_headroom(facts.memory_total));
@@ -200,7 +196,7 @@ fn fit_input(
     kv_v: options.kv_type_v,
     sequences,
     micro_batch: options.effective_micro_batch(),
-    outputs: sequences * (1 + drafts),
+    outputs: sequences * (1 + draft_window),
     flash_attention: options.flash_attention != FlashAttention::Off,
     weights_loaded: true,
     ..FitInput::new(model.header(), available, headroom)?

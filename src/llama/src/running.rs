@@ -1,4 +1,5 @@
-//! A context with the thread that owns it: requests come through a channel, events leave through each request's sink.
+//! A context with the thread that runs it: requests come through a channel, events leave through each request's sink.
+//! JavaScript sees it as `NativeContext`, and users as `LocalContext`.
 
 mod open;
 mod work;
@@ -16,24 +17,11 @@ use local_inference_core::speculate::{Kind, Unusable};
 use local_inference_core::stats::Metrics;
 
 use crate::state::StateStore;
-use work::Command;
+use work::{BoxedSink, Command};
 
-/// Where a request's events go, from the session's thread.
-struct BoxedSink(Box<dyn Sink + Send>);
-
-impl Sink for BoxedSink {
-  fn ready(&self) -> bool {
-    self.0.ready()
-  }
-
-  fn send(&mut self, event: Event) {
-    self.0.send(event);
-  }
-}
-
-/// What a session turned out to be.
+/// What was chosen for a context.
 #[derive(Debug, Clone)]
-pub struct SessionInfo {
+pub struct RunningInfo {
   /// Size, KV types and the reason for them.
   pub plan: FitPlan,
   /// Tokens that one sequence holds.
@@ -54,20 +42,20 @@ pub struct SessionInfo {
   pub unusable_drafter: Option<Unusable>,
 }
 
-/// A running context. Clones share it; [`Session::close`] ends it for all.
+/// A running context. Clones share it; [`RunningContext::close`] ends it for all.
 #[derive(Clone)]
-pub struct Session {
+pub struct RunningContext {
   commands: Sender<Command>,
   thread: Arc<Mutex<Option<JoinHandle<()>>>>,
-  info: Arc<SessionInfo>,
+  info: Arc<RunningInfo>,
   metrics: Arc<Mutex<Metrics>>,
   state: Option<Arc<StateStore>>,
   stop: CancelToken,
 }
 
-impl Session {
-  /// What the session turned out to be.
-  pub fn info(&self) -> &SessionInfo {
+impl RunningContext {
+  /// What was chosen for the context.
+  pub fn info(&self) -> &RunningInfo {
     &self.info
   }
 
@@ -76,7 +64,7 @@ impl Session {
     *lock(&self.metrics)
   }
 
-  /// Queues a request. A closed session fails it at once. Reads the stored state of its conversation first, if that is
+  /// Queues a request. A closed context fails it at once. Reads the stored state of its conversation first, if that is
   /// not in memory: not for a thread that must not wait for a disk.
   pub fn submit(&self, request: Request, sink: impl Sink + Send + 'static) {
     let sink = BoxedSink(Box::new(sink));
@@ -92,7 +80,7 @@ impl Session {
 
   /// Tells the thread to look again: a sink has room, or a request was cancelled.
   pub fn wake(&self) {
-    // A closed session has nothing to look at.
+    // A closed context has nothing to look at.
     let _ = self.commands.send(Command::Wake);
   }
 

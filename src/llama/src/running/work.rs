@@ -1,16 +1,28 @@
-//! The session's thread.
+//! The context's thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Instant;
 
-use local_inference_core::generate::{Event, Sink as _};
+use local_inference_core::generate::{Event, Sink};
 use local_inference_core::schedule::{Activity, Arrival, Scheduler, closed};
 
-use super::BoxedSink;
 use crate::context::Context;
 use crate::state::StateStore;
 use crate::threads::Active;
+
+/// Where a request's events go, from the context's thread.
+pub(super) struct BoxedSink(pub(super) Box<dyn Sink + Send>);
+
+impl Sink for BoxedSink {
+  fn ready(&self) -> bool {
+    self.0.ready()
+  }
+
+  fn send(&mut self, event: Event) {
+    self.0.send(event);
+  }
+}
 
 pub(super) enum Command {
   Submit(Box<Arrival<BoxedSink>>),
