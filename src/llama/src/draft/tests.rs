@@ -50,7 +50,7 @@ fn settings(sequences: u32, drafts: u32) -> ContextSettings {
     kv_v: KvType::F16,
     flash_attention: FlashAttention::Auto,
     windows: Windows::Trimmed,
-    drafts,
+    draft_window: drafts,
     pooling: None,
   }
 }
