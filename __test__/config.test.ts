@@ -46,6 +46,7 @@ describe("defaults", () => {
       conversationsMiB: 2048,
       conversationsHours: 168,
       conversationsOnBattery: false,
+      promptLayout: "auto",
       preload: false,
       speculationDisabled: false,
       preferAccurateKv: false,

@@ -1,6 +1,6 @@
 import * as core from "@elizaos/core";
 import { describe, expect, it } from "vitest";
-import { templateStructure } from "../../ts/handlers/form/templates.js";
+import { type Offered, templateStructure } from "../../ts/handlers/form/templates.js";
 
 interface Part {
   type: string;
@@ -14,8 +14,14 @@ interface Part {
 const { messageHandlerTemplate, shouldRespondTemplate, multiStepDecisionTemplate, multiStepSummaryTemplate } =
   core as unknown as Record<string, string>;
 
-function partsOf(prompt: string | undefined, mode: "actions" | "reply" = "reply"): Part[] | undefined {
-  const structure = templateStructure(prompt ?? "", mode);
+const NOTHING: Offered = { actions: [], providers: [] };
+
+function partsOf(
+  prompt: string | undefined,
+  mode: "actions" | "reply" = "reply",
+  offered = NOTHING,
+): Part[] | undefined {
+  const structure = templateStructure(prompt ?? "", mode, offered);
   return structure && (JSON.parse(structure.constraint.source) as Part[]);
 }
 
@@ -48,14 +54,13 @@ describe("a reply template of elizaOS", () => {
   });
 
   it("lets a model that is trusted with it choose among the agent's actions and providers", () => {
-    const lists =
-      "Possible response actions: REPLY, FOLLOW_ROOM, IGNORE\n# Providers\n- **FACTS**: facts\n- **WORLD**: w\n";
-    const parts = partsOf(lists + messageHandlerTemplate, "actions")?.filter((part) => part.type === "list");
+    const offered = { actions: ["REPLY", "FOLLOW_ROOM", "IGNORE"], providers: ["FACTS", "WORLD"] };
+    const parts = partsOf(messageHandlerTemplate, "actions", offered)?.filter((part) => part.type === "list");
     expect(parts?.map((part) => part.options)).toEqual([
       ["", ",FOLLOW_ROOM"],
       ["FACTS", "WORLD"],
     ]);
-    expect(partsOf(lists + messageHandlerTemplate, "reply")?.some((part) => part.type === "list")).toBe(
+    expect(partsOf(messageHandlerTemplate, "reply", offered)?.some((part) => part.type === "list")).toBe(
       false,
     );
   });

@@ -25,6 +25,8 @@ import { log, setLogSink } from "../support/log.js";
 import { withSharing } from "./context-sharing.js";
 import { elizaLog } from "./eliza-log.js";
 import { openStore } from "./open-store.js";
+import { PromptFile } from "./prompt/kept.js";
+import { PromptLayout } from "./prompt/prompt-layout.js";
 import { givenDimension, StoredVectors } from "./stored-vectors.js";
 
 // An agent's process has one log: that of elizaOS.
@@ -35,6 +37,8 @@ export class Agent {
   readonly config: Config;
   readonly engine: Engine;
   readonly vectors: StoredVectors;
+  /** How prompts are laid out, and what they have in common. */
+  readonly prompts: PromptLayout;
   readonly #located = new FileMemo<Located>();
   readonly #headers = new FileMemo<ModelHeader>();
   readonly #versions = new OncePerTurn<string>();
@@ -47,6 +51,7 @@ export class Agent {
     this.config = readConfig(source, environment);
     const given = givenDimension(source.getSetting("EMBEDDING_DIMENSION"));
     this.vectors = new StoredVectors({ wanted: this.config.embeddingDimensions, given });
+    this.prompts = new PromptLayout(promptFile(this.config, source));
     this.engine = Engine.create({ idleUnloadMs: this.config.idleUnloadMs });
   }
 
@@ -181,6 +186,14 @@ export class Agent {
     this.#prepared ??= setEngineLogLevel(this.config.logLevel);
     return this.#prepared;
   }
+}
+
+/** Prompts are kept where conversations are. */
+function promptFile({ conversationsDir }: Config, source: SettingsSource): PromptFile | undefined {
+  const id = (source as { agentId?: unknown }).agentId;
+  return conversationsDir === undefined || typeof id !== "string"
+    ? undefined
+    : new PromptFile(conversationsDir, id);
 }
 
 /** A smaller quantisation of the same model that fits. */

@@ -12,10 +12,14 @@ export async function openOwn(path: string): Promise<FileHandle> {
 }
 
 /** Replaces a file as a whole: a reader sees the old text or the new one, also after a crash. */
-export async function writeAtomically(path: string, text: string, durable = true): Promise<void> {
+export async function writeAtomically(
+  path: string,
+  text: string,
+  { durable = true, mode = 0o644 }: { durable?: boolean; mode?: number } = {},
+): Promise<void> {
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
   try {
-    const handle = await open(temporary, "wx", 0o644);
+    const handle = await open(temporary, "wx", mode);
     try {
       await handle.writeFile(text);
       if (durable) await handle.sync();

@@ -125,7 +125,7 @@ export class Part {
     return writeAtomically(
       this.#notePath,
       JSON.stringify({ version: VERSION, ...this.#identity, etag, received }),
-      false,
+      { durable: false },
     );
   }
 

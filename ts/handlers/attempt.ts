@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import type { Agent } from "../agent/agent.js";
+import type { LaidOut } from "../agent/prompt/layout.js";
 import type { TextSpec } from "../engine/engine.js";
 import type { TextGeneration } from "../engine/text/generation.js";
 import type { Structured } from "../engine/text/structured/structure.js";
@@ -28,6 +29,8 @@ export interface Prepared {
   readonly structured?: Structured | undefined;
   /** The prompt as the agent's events show it. */
   readonly prompt: string;
+  /** How a prompt of elizaOS was laid out; undefined for one that nobody knows. */
+  readonly laidOut?: LaidOut | undefined;
 }
 
 /** One generation for a request, and the form that its answer is held to. */
@@ -49,11 +52,12 @@ export function startAttempt(
 ): Promise<Attempt> {
   const { agent, role, signal } = asker;
   const start = async (spec: TextSpec) => {
-    const { request, structured, prompt } = await prepare(spec);
+    const ready = await prepare(spec);
+    const { request, structured } = ready;
     await structured?.ready?.();
     const generation = await agent.engine.generate(spec, attemptOf(request, number), { signal });
     const { settled } = generation;
-    void settled.then(() => report(asker, spec.path, prompt, generation));
+    void settled.then(() => report(asker, spec.path, ready, generation));
     return { value: { generation, structured }, until: settled };
   };
   return agent.active.use(role, start, signal);
@@ -75,8 +79,14 @@ export function attemptOf(request: GenerateRequest, number: number): GenerateReq
 }
 
 /** Without measurements the engine never ran, so there is nothing to report. */
-function report({ runtime, type }: Asker, path: string, prompt: string, { usage }: TextGeneration): void {
+function report(
+  { runtime, agent, type }: Asker,
+  path: string,
+  { prompt, laidOut }: Prepared,
+  { usage }: TextGeneration,
+): void {
   if (usage === undefined) return;
+  agent.prompts.count(laidOut, usage);
   const tokens = { prompt: usage.promptTokens, completion: usage.completionTokens };
   emitModelUsed(runtime, { type, model: basename(path), prompt, tokens, usage });
 }

@@ -1,5 +1,6 @@
 import type { IAgentRuntime } from "@elizaos/core";
-import { type Agent, agentOf } from "../agent/agent.js";
+import { agentOf } from "../agent/agent.js";
+import type { LaidOut } from "../agent/prompt/layout.js";
 import type { GenerateRequest } from "../engine/text/types.js";
 import { towardsEliza } from "../errors.js";
 import { present } from "../support/present.js";
@@ -8,6 +9,7 @@ import { type Asker, type Prepared, startAttempt } from "./attempt.js";
 import { conversationFor } from "./conversation.js";
 import { type SourceOptions, structureFor } from "./form/structure.js";
 import { unlessConfigured } from "./other-provider.js";
+import { askedAs, layoutFor, offeredBy } from "./prompt-layout.js";
 import { readTextRequest, type TextRequest } from "./request/text.js";
 import { satisfying } from "./satisfying.js";
 import { sharingFor } from "./sharing.js";
@@ -62,12 +64,17 @@ function textHandler(textType: TextType): TextHandler {
 async function answer(runtime: IAgentRuntime, textType: TextType, request: TextRequest): Promise<TextAnswer> {
   const agent = agentOf(runtime);
   const { type, role } = textType;
+  const laidOut = textType.raw ? undefined : await layoutFor(runtime, agent, request.question);
   const asker: Asker = { runtime, agent, type, role, signal: request.signal };
   const attempt = (number: number) =>
     startAttempt(
       asker,
       async ({ path }) =>
-        prepared(asker, textType, request, await templatesFor(agent, textType, request, path)),
+        prepared(asker, textType, request, {
+          ...(await templatesFor(asker, textType, request, path)),
+          offered: offeredBy(runtime, laidOut),
+          laidOut,
+        }),
       number,
     );
   if (request.stream) {
@@ -80,7 +87,7 @@ async function answer(runtime: IAgentRuntime, textType: TextType, request: TextR
 
 /** What elizaOS's reply templates make of an answer. They are recognised in prompts; messages are the caller's own. */
 async function templatesFor(
-  agent: Agent,
+  { agent }: Asker,
   { raw }: TextType,
   { templatePrompt: prompt, options }: TextRequest,
   path: string,
@@ -96,12 +103,17 @@ function prepared(
   { runtime, agent: { config } }: Asker,
   { type, raw, reasons = false }: TextType,
   asked: TextRequest,
-  templates: SourceOptions,
+  { laidOut, ...templates }: SourceOptions & { readonly laidOut: LaidOut | undefined },
 ): Prepared {
-  const { question, prefill } = asked;
+  const { prefill } = asked;
+  const { question, sharing } = askedAs(asked, config, laidOut);
   const structured = structureFor(asked.form, templates);
   const form = present({ constraint: structured?.constraint, prefill });
-  const common: GenerateRequest = { ...asked.options, ...sharingFor(runtime, config, type, asked), ...form };
+  const common: GenerateRequest = {
+    ...asked.options,
+    ...sharingFor(runtime, config, type, { ...asked, sharing }),
+    ...form,
+  };
   if (raw && question.messages === undefined) {
     const { text: prompt } = question.prompt;
     return { request: { ...common, prompt }, structured, prompt };
@@ -112,5 +124,6 @@ function prepared(
     request: { ...common, messages, enableThinking },
     structured,
     prompt: messages.at(-1)?.content ?? "",
+    laidOut,
   };
 }

@@ -31,6 +31,8 @@ export interface Config {
   readonly enableThinking?: boolean;
   /** How far the reply templates of elizaOS bind an answer. */
   readonly replyTemplates: SettingValue<"LOCAL_REPLY_TEMPLATES">;
+  /** Whether the parts of elizaOS's prompts are put in the order in which they change. */
+  readonly promptLayout: SettingValue<"LOCAL_PROMPT_LAYOUT">;
   /** Lanes of model types, where the settings name one. */
   readonly lanes: Readonly<Record<string, Lane>>;
   /** Requests that may wait in one lane; undefined: the engine's limit. */
@@ -114,6 +116,7 @@ function assemble(value: Reader): Config {
     threads: value("LOCAL_THREADS"),
     enableThinking: value("LOCAL_ENABLE_THINKING"),
     replyTemplates: value("LOCAL_REPLY_TEMPLATES") ?? "auto",
+    promptLayout: value("LOCAL_PROMPT_LAYOUT") ?? "auto",
     lanes: value("LOCAL_LANES") ?? {},
     queueLimit: value("LOCAL_QUEUE_LIMIT"),
     queueTimeoutMs: value("LOCAL_QUEUE_TIMEOUT_MS") ?? 0,

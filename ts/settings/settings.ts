@@ -31,6 +31,7 @@ export const KV_TYPES = [
 export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
 export const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
 export const CONTEXT_FULL_POLICIES = ["error", "truncate", "shift"] as const;
+export const PROMPT_LAYOUTS = ["auto", "off"] as const;
 export const TRUNCATIONS = ["head", "tail", "error"] as const;
 
 function setting<T>(
@@ -114,6 +115,13 @@ export const SETTINGS = {
     oneOf(REPLY_TEMPLATES),
     "What the elizaOS reply templates in a prompt (XML) make of an answer: off, reply (text and nothing else), " +
       "actions (the model chooses actions and providers), or auto: reply for models below 3 billion parameters",
+    "auto",
+  ),
+  LOCAL_PROMPT_LAYOUT: setting(
+    "string",
+    oneOf(PROMPT_LAYOUTS),
+    "Put the parts of elizaOS's own prompts in the order in which they change, so that each reply evaluates only what is " +
+      "new (auto), or leave prompts as they are (off)",
     "auto",
   ),
   LOCAL_PRELOAD: setting(

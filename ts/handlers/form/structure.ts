@@ -4,12 +4,14 @@ import { jsonObjectStructure, schemaStructure } from "../../engine/text/structur
 import { present } from "../../support/present.js";
 import { given } from "../../support/records.js";
 import { type AnswerForm, readForm } from "../request/form.js";
-import { type TemplateMode, templateStructure } from "./templates.js";
+import { type Offered, type TemplateMode, templateStructure } from "./templates.js";
 
 export interface SourceOptions {
   /** The prompt in which reply templates are recognised; undefined: none are. */
   readonly prompt?: string | undefined;
   readonly templates?: TemplateMode | undefined;
+  /** What the agent can choose among in an answer. Default: nothing. */
+  readonly offered?: Offered | undefined;
 }
 
 /**
@@ -29,7 +31,7 @@ export function structureOf(
 /** How the engine holds an answer to the form that was asked for, or to that of a reply template where none was. */
 export function structureFor(
   form: AnswerForm | undefined,
-  { prompt, templates }: SourceOptions,
+  { prompt, templates, offered }: SourceOptions,
 ): Structured | undefined {
   switch (form?.kind) {
     case "grammar":
@@ -41,6 +43,6 @@ export function structureFor(
     case "object":
       return jsonObjectStructure();
     default:
-      return templates && prompt !== undefined ? templateStructure(prompt, templates) : undefined;
+      return templates && prompt !== undefined ? templateStructure(prompt, templates, offered) : undefined;
   }
 }

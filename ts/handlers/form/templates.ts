@@ -7,6 +7,14 @@ import type { Structured } from "../../engine/text/structured/structure.js";
  */
 export type TemplateMode = "actions" | "reply";
 
+/**
+ * What an agent can choose among. It comes from the agent, never from a prompt: what strangers write stands in there, too.
+ */
+export interface Offered {
+  readonly actions: readonly string[];
+  readonly providers: readonly string[];
+}
+
 /** Characters at the end of a prompt in which its output template stands. */
 const END = 2_500;
 /** Longest thought in characters: a small model may not find the end of one. */
@@ -25,28 +33,32 @@ interface Field {
  * The form that an elizaOS prompt asks for by an XML example at its end: `<response>` with one tag for each field. Names
  * and order, and the blanks between them, are the example's.
  */
-export function templateStructure(prompt: string, mode: TemplateMode): Structured | undefined {
+export function templateStructure(
+  prompt: string,
+  mode: TemplateMode,
+  offered: Offered = { actions: [], providers: [] },
+): Structured | undefined {
   const template = templateOf(prompt);
   if (template === undefined) return undefined;
   const { fields, gap } = template;
   const parts: Part[] = [];
   for (const [index, field] of fields.entries()) {
     parts.push({ type: "literal", text: `${index === 0 ? "<response>" : ""}${field.gap}<${field.name}>` });
-    parts.push(...contentOf(field, fields, prompt, mode));
+    parts.push(...contentOf(field, fields, mode, offered));
   }
   parts.push({ type: "literal", text: `${gap}</response>` });
   return { constraint: partsConstraint(parts) };
 }
 
-function contentOf(field: Field, fields: readonly Field[], prompt: string, mode: TemplateMode): Part[] {
+function contentOf(field: Field, fields: readonly Field[], mode: TemplateMode, offered: Offered): Part[] {
   const until = `</${field.name}>`;
   const end: Part = { type: "literal", text: until };
   const options = choicesOf(field);
   if (options !== undefined) return [{ type: "choice", options }, end];
   if (field.name === "parameters") return [{ type: "json", schema: { type: "object" } }, end];
-  if (field.name === "actions" && isReply(fields)) return [...actionsOf(prompt, mode), end];
-  if (field.name === "providers") return [...providersOf(prompt, mode), end];
-  if (field.name === "action") return actionOf(prompt, end);
+  if (field.name === "actions" && isReply(fields)) return [...actionsOf(offered, mode), end];
+  if (field.name === "providers") return [...providersOf(offered, mode), end];
+  if (field.name === "action") return actionOf(offered, end);
   const isThought = field.name === "thought" || field.name === "reasoning";
   if (isThought) return [{ type: "text", until, most: LONGEST_THOUGHT }];
   // core takes what is between the first <response> and the first </response>.
@@ -59,8 +71,8 @@ function isReply(fields: readonly Field[]): boolean {
 }
 
 /** core streams the text only when the actions are exactly REPLY, and has decided to respond before it asks. */
-function actionsOf(prompt: string, mode: TemplateMode): Part[] {
-  const others = mode === "reply" ? [] : namesAfter(prompt, "Possible response actions:");
+function actionsOf({ actions }: Offered, mode: TemplateMode): Part[] {
+  const others = mode === "reply" ? [] : namesIn(actions);
   const useful = others.filter((name) => !["REPLY", "IGNORE", "NONE", "STOP"].includes(name));
   if (useful.length === 0) return [{ type: "literal", text: "REPLY" }];
   return [
@@ -76,24 +88,21 @@ function actionsOf(prompt: string, mode: TemplateMode): Part[] {
 }
 
 /** One action of several steps, or none. */
-function actionOf(prompt: string, end: Part): Part[] {
-  const names = namesAfter(prompt, "Possible response actions:");
+function actionOf({ actions }: Offered, end: Part): Part[] {
+  const names = namesIn(actions);
   if (names.length > 0) return [{ type: "choice", options: ["", ...names] }, end];
   return [{ type: "text", until: end.type === "literal" ? end.text : "</action>", most: 60 }];
 }
 
-function providersOf(prompt: string, mode: TemplateMode): Part[] {
+function providersOf({ providers }: Offered, mode: TemplateMode): Part[] {
   if (mode === "reply") return [];
-  const section = /# Providers\b[\s\S]*?(?=\n# |$)/.exec(prompt)?.[0] ?? "";
-  const names = [...section.matchAll(/^- \*\*([A-Z_]+)\*\*/gm)].map((match) => match[1] ?? "");
+  const names = namesIn(providers);
   if (names.length === 0) return [];
-  return [{ type: "list", options: [...new Set(names)], separator: ",", least: 0, most: MOST_NAMES }];
+  return [{ type: "list", options: names, separator: ",", least: 0, most: MOST_NAMES }];
 }
 
-function namesAfter(prompt: string, label: string): string[] {
-  const line = prompt.slice(prompt.lastIndexOf(label) + label.length).split("\n", 1)[0] ?? "";
-  if (!prompt.includes(label)) return [];
-  const names = line.split(",").map((name) => name.trim());
+/** Each name once; one that could not stand in a list is left out. */
+function namesIn(names: readonly string[]): string[] {
   return [...new Set(names.filter((name) => NAMES.test(name)))];
 }
 
