@@ -44,8 +44,14 @@ export {
 } from "./download/store.js";
 export type { FileState, Verification } from "./download/verify.js";
 export { wantedByText } from "./download/wanted.js";
-export { Embedder, type EmbedOptions, type EmbedResult } from "./engine/embedding/embedder.js";
+export {
+  Embedder,
+  type EmbedderOptions,
+  type EmbedOptions,
+  type EmbedResult,
+} from "./engine/embedding/embedder.js";
 export { type EmbeddingSpec, Engine, type EngineOptions, type TextSpec } from "./engine/engine.js";
+export type { LoadOptions } from "./engine/load-options.js";
 export { MemoryArbiter } from "./engine/memory/arbiter.js";
 export type {
   Lease,
@@ -76,6 +82,7 @@ export type { Structured } from "./engine/text/structured/structure.js";
 export type { ToolCall, ToolCallDelta } from "./engine/text/structured/tool-types.js";
 export { type Validator, validatorOf } from "./engine/text/structured/validate.js";
 export type {
+  ChatInput,
   ChatMessage,
   ChatTool,
   ContextFull,
@@ -104,13 +111,10 @@ export type { TemplateMode } from "./handlers/form/templates.js";
 export { objectSchema } from "./handlers/request/object.js";
 export type {
   BackendInfo,
-  ChatInput,
   ContextInfo,
   ContextMetrics,
   EmbedderInfo,
-  EmbedderOptions,
   HardwareFacts,
-  LoadOptions,
   ModelHeader,
   RenderedChat,
   TokenLogprob,

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { chatGeneration, chatInput, promptGeneration, samplingOf } from "../../ts/engine/text/request.js";
-import type { GenerateRequest } from "../../ts/engine/text/types.js";
+import {
+  chatGeneration,
+  chatInput,
+  promptGeneration,
+  SAMPLING_KEYS,
+  samplingOf,
+} from "../../ts/engine/text/request.js";
+import type { GenerateRequest, Sampling } from "../../ts/engine/text/types.js";
 import type { RenderedChat } from "../../ts/native/addon.js";
 
 const FACTS = {
@@ -17,7 +23,8 @@ const MESSAGES = [{ role: "user", content: "Hi" }] as const;
 const TOOL = { type: "function", function: { name: "look" } } as const;
 
 describe("sampling options", () => {
-  const all = {
+  /** Every one of them, by the type; zeros and false are values like others. */
+  const all: Required<Sampling> = {
     maxTokens: 5,
     minTokens: 1,
     temperature: 0,
@@ -31,21 +38,36 @@ describe("sampling options", () => {
     penaltyWindow: 64,
     seed: 0,
     dryMultiplier: 0.8,
+    dryBase: 1.75,
+    dryAllowedLength: 2,
+    dryWindow: 0,
+    drySequenceBreakers: [],
     xtcProbability: 0.1,
+    xtcThreshold: 0.2,
     mirostat: 2,
+    mirostatTau: 5,
+    mirostatEta: 0.1,
     logitBias: [{ token: 1, bias: -1 }],
     logprobs: 3,
     grammar: 'root ::= "a"',
     ignoreEos: false,
-  } as const;
+    speculative: "off",
+  };
 
-  it("all reach the addon, zeros and false included", () => {
-    expect(promptGeneration({ ...all, logitBias: [...all.logitBias], prompt: "x" })).toEqual({
-      ...all,
+  it.each(SAMPLING_KEYS)("%s reaches the addon", (key) => {
+    const request = { [key]: all[key] };
+    expect(promptGeneration({ ...request, prompt: "x" })).toEqual({
+      ...request,
       prompt: "x",
       parseSpecial: false,
       stops: [],
     });
+    expect(chatGeneration({ ...request, messages: MESSAGES }, RENDERED)).toMatchObject(request);
+  });
+
+  it("all reach the addon together", () => {
+    expect(Object.keys(all).sort()).toEqual([...SAMPLING_KEYS].sort());
+    expect(promptGeneration({ ...all, prompt: "x" })).toMatchObject(all);
   });
 
   it("what is not set is not sent, so that the engine's default applies", () => {

@@ -1,5 +1,5 @@
 import type { ResolvedLoad } from "../active-model/load-types.js";
-import type { ContextOptions } from "../native/addon.js";
+import type { ContextOptions } from "../engine/text/context-options.js";
 import type { Config } from "../settings/config.js";
 import { present } from "../support/present.js";
 

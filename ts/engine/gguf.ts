@@ -1,7 +1,8 @@
 import { totalmem } from "node:os";
-import { callNative, type LoadOptions, loadNative, type ModelShape } from "../native/addon.js";
+import { callNative, loadNative, type ModelShape } from "../native/addon.js";
 import { forwardLogs } from "../native/logs.js";
 import { hardwareFacts } from "../native/machine.js";
+import type { LoadOptions } from "./load-options.js";
 import { LocalModel } from "./model.js";
 import type { ModelNeed, WeightsFormat } from "./resident.js";
 import type { ModelSpec } from "./specs.js";

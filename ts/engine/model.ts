@@ -1,9 +1,6 @@
 import { abortError, fromNative, throwIfAborted } from "../errors.js";
 import {
-  type ChatInput,
   callNative,
-  type EmbedderOptions,
-  type LoadOptions,
   loadNative,
   type ModelHeader,
   type NativeLoading,
@@ -11,13 +8,14 @@ import {
   type RenderedChat,
 } from "../native/addon.js";
 import { Closing } from "../support/closing.js";
-import { Embedder } from "./embedding/embedder.js";
+import { Embedder, type EmbedderOptions } from "./embedding/embedder.js";
+import type { LoadOptions } from "./load-options.js";
 import { checkRequest } from "./text/check-request.js";
 import { LocalContext } from "./text/context.js";
 import type { ContextOptions } from "./text/context-options.js";
 import { TextGeneration } from "./text/generation.js";
 import type { PrewarmRequest } from "./text/prewarm.js";
-import type { GenerateRequest, Usage } from "./text/types.js";
+import type { ChatInput, GenerateRequest, Usage } from "./text/types.js";
 
 const PROGRESS_INTERVAL_MS = 50;
 

@@ -1,5 +1,6 @@
-import type { EmbedderOptions, LoadOptions } from "../native/addon.js";
 import type { Kind } from "../roles.js";
+import type { EmbedderOptions } from "./embedding/embedder.js";
+import type { LoadOptions } from "./load-options.js";
 import type { ContextOptions } from "./text/context-options.js";
 
 /** A model as it is to be loaded. */

@@ -1,5 +1,5 @@
 import { LocalInferenceError } from "../errors.js";
-import type { ContextMetrics, ContextOptions, ModelShape } from "../native/addon.js";
+import type { ContextMetrics, ModelShape } from "../native/addon.js";
 import { GGUF, ggufNeed } from "./gguf.js";
 import { memoryArbiter } from "./memory/shared.js";
 import type { LocalModel } from "./model.js";
@@ -7,6 +7,7 @@ import { OnceForOptions } from "./once-for-options.js";
 import type { ModelKind, Resident } from "./resident.js";
 import type { TextSpec } from "./specs.js";
 import type { LocalContext } from "./text/context.js";
+import type { ContextOptions } from "./text/context-options.js";
 
 /** Tokens of context that a text model should find room for when its size is left to the memory. */
 const USEFUL_CONTEXT = 4096;

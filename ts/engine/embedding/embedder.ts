@@ -8,6 +8,16 @@ import {
 import { Closing } from "../../support/closing.js";
 import { type Deferred, deferred } from "../../support/deferred.js";
 
+/** How an embedder is opened. What is out of range is refused with `INVALID_INPUT` that names the field. */
+export interface EmbedderOptions {
+  /** Longest text in tokens. Default: what the model was trained for, at most 2,048. */
+  contextSize?: number;
+  /** How the vectors of a text's tokens become one. Default: as the model declares. */
+  pooling?: "mean" | "cls" | "last";
+  /** Threads that evaluate, 1 to 512. Default: the physical cores that the process may use. */
+  threads?: number;
+}
+
 export interface EmbedOptions {
   /** Which end of a text longer than the model reads is kept; `error` refuses it. Default `head`. */
   truncate?: "head" | "tail" | "error";
@@ -25,11 +35,12 @@ export interface EmbedResult {
   tokens: number;
 }
 
-type NativeOptions = Omit<EmbedOptions, "signal">;
+/** The part of the options that the addon reads. */
+export type NativeEmbedOptions = Omit<EmbedOptions, "signal">;
 
 interface Waiting {
   readonly texts: readonly string[];
-  readonly options: NativeOptions;
+  readonly options: NativeEmbedOptions;
   readonly outcome: Deferred<EmbedResult>;
   gone: boolean;
 }

@@ -1,38 +1,42 @@
-import type { ChatInput, GenerateInput, RenderedChat } from "../../native/addon.js";
+import type { GenerateInput, RenderedChat } from "../../native/addon.js";
 import { present } from "../../support/present.js";
 import type { Constraint } from "./structured/constraint.js";
 import { type ToolForm, toolForm } from "./structured/tools.js";
-import type { GenerateRequest, Sampling, Sharing } from "./types.js";
+import type { ChatInput, GenerateRequest, Sampling, Sharing } from "./types.js";
 
-const SAMPLING_KEYS = [
-  "maxTokens",
-  "minTokens",
-  "temperature",
-  "topP",
-  "topK",
-  "minP",
-  "typicalP",
-  "repetitionPenalty",
-  "frequencyPenalty",
-  "presencePenalty",
-  "penaltyWindow",
-  "seed",
-  "dryMultiplier",
-  "dryBase",
-  "dryAllowedLength",
-  "dryWindow",
-  "drySequenceBreakers",
-  "xtcProbability",
-  "xtcThreshold",
-  "mirostat",
-  "mirostatTau",
-  "mirostatEta",
-  "logitBias",
-  "logprobs",
-  "grammar",
-  "ignoreEos",
-  "speculative",
-] as const satisfies readonly (keyof Sampling)[];
+/** Every sampling option: the compiler refuses a key of `Sampling` that is missing here, and any other. */
+const SAMPLING: Readonly<Record<keyof Sampling, true>> = {
+  maxTokens: true,
+  minTokens: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  minP: true,
+  typicalP: true,
+  repetitionPenalty: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  penaltyWindow: true,
+  seed: true,
+  dryMultiplier: true,
+  dryBase: true,
+  dryAllowedLength: true,
+  dryWindow: true,
+  drySequenceBreakers: true,
+  xtcProbability: true,
+  xtcThreshold: true,
+  mirostat: true,
+  mirostatTau: true,
+  mirostatEta: true,
+  logitBias: true,
+  logprobs: true,
+  grammar: true,
+  ignoreEos: true,
+  speculative: true,
+};
+
+/** The names of the sampling options. */
+export const SAMPLING_KEYS = Object.keys(SAMPLING) as readonly (keyof Sampling)[];
 
 /** The sampling options of `source` that are set; null counts as unset. */
 export function samplingOf(source: Partial<Record<keyof Sampling, unknown>>): Sampling {
@@ -40,8 +44,8 @@ export function samplingOf(source: Partial<Record<keyof Sampling, unknown>>): Sa
   return Object.fromEntries(set.map((key) => [key, source[key]])) as Sampling;
 }
 
-/** How the addon queues a request. What `truncate` could not foresee ends the answer. */
-function sharingOf({ lane, queueTimeoutMs, conversation, contextFull, keepTokens }: Sharing) {
+/** How the addon has a request share its context. An answer that `truncate` did not foresee ends where the context does. */
+function addonSharing({ lane, queueTimeoutMs, conversation, contextFull, keepTokens }: Sharing) {
   const policy = contextFull === "truncate" ? "stop" : contextFull;
   return { lane, queueTimeoutMs, conversation, contextFull: policy, keepTokens };
 }
@@ -64,7 +68,7 @@ export function chatInput(request: GenerateRequest): ChatInput {
 export function chatGeneration(request: GenerateRequest, chat: RenderedChat): GenerateInput {
   return present({
     ...samplingOf(request),
-    ...sharingOf(request),
+    ...addonSharing(request),
     chat,
     prefill: request.prefill,
     stops: [...(request.stop ?? [])],
@@ -76,7 +80,7 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
 export function promptGeneration(request: GenerateRequest): GenerateInput {
   return present({
     ...samplingOf(request),
-    ...sharingOf(request),
+    ...addonSharing(request),
     prompt: request.prompt ?? "",
     prefill: request.prefill,
     parseSpecial: request.parseSpecial ?? false,

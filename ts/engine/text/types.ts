@@ -28,6 +28,24 @@ export interface ChatMessage {
   reasoning_content?: string;
 }
 
+/** A conversation for {@link LocalModel.renderChat}, as JSON text where the chat template reads JSON. */
+export interface ChatInput {
+  /** An array of {@link ChatMessage}. */
+  messagesJson: string;
+  /** An array of {@link ChatTool}. */
+  toolsJson?: string;
+  /** Whether the model may, must not or must call one of the tools. Default `auto`. */
+  toolChoice?: "auto" | "none" | "required";
+  /** End the prompt with the beginning of an answer. Default true. */
+  addGenerationPrompt?: boolean;
+  /** Let a model that can reason do so. Default true. */
+  enableThinking?: boolean;
+  /** A chat template that replaces the model's own. */
+  template?: string;
+  /** An object with variables for the template. */
+  templateKwargsJson?: string;
+}
+
 /** How tokens are chosen. Everything is optional; the engine's default applies to what is undefined. */
 export interface Sampling {
   /** Upper limit of generated tokens, 1 or more. Default: the room left in the context. */
