@@ -23,7 +23,8 @@ describe("importing the addon", () => {
   it("offers everything that ts/native/addon.ts uses", () => {
     const native = source("ts/native/addon.ts");
     const declarations = source("index.d.ts");
-    const types = /export type \{([^}]*)\} from "\.\.\/\.\.\/index\.js"/.exec(native)?.[1]?.match(/\w+/g) ?? [];
+    const types =
+      /export type \{([^}]*)\} from "\.\.\/\.\.\/index\.js"/.exec(native)?.[1]?.match(/\w+/g) ?? [];
     expect(types.length).toBeGreaterThan(10);
     for (const type of types) {
       expect(declarations).toMatch(new RegExp(`^export (declare class|interface) ${type} `, "m"));

@@ -16,10 +16,10 @@ export interface LoadOptions {
   /** Load also when the weights do not fit the available memory. Default false: refused with `OUT_OF_MEMORY`. */
   ignoreMemoryLimit?: boolean;
   /**
-   * Load the multi-token-prediction heads in the file, with which a context with `mtp` drafts. Default false: they take the
+   * Load the multi-token-prediction heads in the file, with which a context with `heads` drafts. Default false: they take the
    * memory of a layer each.
    */
-  mtp?: boolean;
+  heads?: boolean;
   /** Bytes of memory to leave to others. Default: by the size of the machine. */
   memoryHeadroomBytes?: number;
 }
