@@ -1,6 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_CONNECTIONS } from "../ts/download/defaults.js";
+import { Engine } from "../ts/engine/engine.js";
 import { readConfig } from "../ts/settings/config.js";
 
 function read(settings: Record<string, unknown> = {}, environment: Record<string, string> = {}) {
@@ -53,6 +55,12 @@ describe("defaults", () => {
       idleUnloadMs: 900_000,
       logLevel: "warn",
     });
+  });
+
+  it("are the same for an agent and for the engine alone", () => {
+    expect(Engine.create().idleUnloadMs).toBe(15 * 60_000);
+    expect(read().idleUnloadMs).toBe(Engine.create().idleUnloadMs);
+    expect(read().downloadConnections).toBe(DEFAULT_CONNECTIONS);
   });
 
   it("the models directory follows the state directory", () => {

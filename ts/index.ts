@@ -32,7 +32,7 @@ export { chooseVariant, type VariantChoice } from "./catalog/variants.js";
 export type { DownloadedFile, DownloadOptions, FileProgress } from "./download/download.js";
 export { Hub, type HubFile, type HubModel, type HubRepository, modelsOf } from "./download/hub.js";
 export { type Job, type JobState, Jobs } from "./download/jobs.js";
-export type { Plan, PlannedFile, WantedFile, WantedModel } from "./download/plan.js";
+export type { DownloadPlan, PlannedFile, WantedFile, WantedModel } from "./download/plan.js";
 export type { InstalledFile, InstalledModel, Origin } from "./download/registry.js";
 export { readSelection, type Selection, writeSelection } from "./download/selection.js";
 export {

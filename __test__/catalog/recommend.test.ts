@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { deviceClass, fitOf } from "../../ts/catalog/device-fit.js";
 import { factsOfEntry } from "../../ts/catalog/facts.js";
-import { Catalog, catalog } from "../../ts/catalog/load.js";
+import { Catalog, catalog, recommendations } from "../../ts/catalog/load.js";
 import { recommend } from "../../ts/catalog/recommend.js";
 import type { CatalogEntry } from "../../ts/catalog/schema.js";
 import { chooseVariant } from "../../ts/catalog/variants.js";
@@ -50,6 +50,12 @@ describe("a recommendation", () => {
       chat: found.chat?.entry.id ?? null,
       embedding: found.embedding?.entry.id ?? null,
     }).toEqual(expected);
+  });
+
+  it("is one of the catalog, whatever the machine", () => {
+    const { chat, embedding } = recommendations();
+    const named = [...Object.values(chat).flat(), ...embedding].map(({ id }) => entry(id).kind);
+    expect(new Set(named)).toEqual(new Set(["chat", "embedding"]));
   });
 
   it("is known for twenty machines of every class", () => {

@@ -3,6 +3,7 @@ import type { Machine } from "../native/machine.js";
 import { bytesText } from "../support/bytes-text.js";
 import { present } from "../support/present.js";
 import type { ModelFacts } from "./facts.js";
+import type { DeviceClass } from "./schema.js";
 
 /** The arithmetic of the engine. */
 export type AssessFit = NativeAddon["assessFit"];
@@ -11,8 +12,6 @@ export type AssessFit = NativeAddon["assessFit"];
 export const WORKING_CONTEXT = 8192;
 /** With less than this many tokens a chat model is of no use. */
 export const LEAST_CONTEXT = 1024;
-
-export type DeviceClass = "phone" | "cpu" | "apple" | "gpu" | "big-gpu";
 
 const GIB = 1024 ** 3;
 const BIG_GPU = 40 * GIB;

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
+import type { z } from "zod";
 import { LocalInferenceError } from "../errors.js";
 import { companionRole } from "../roles.js";
-import { type CatalogEntry, catalogSchema } from "./schema.js";
+import { type CatalogEntry, catalogSchema, type Recommendations, recommendationsSchema } from "./schema.js";
 
 const FILES = ["tiers.json", "models.json"] as const;
 
@@ -30,6 +31,7 @@ export class Catalog {
 }
 
 let loaded: Catalog | undefined;
+let recommended: Recommendations | undefined;
 
 /** The catalog of the package, read on the first call. */
 export function catalog(): Catalog {
@@ -37,14 +39,29 @@ export function catalog(): Catalog {
   return loaded;
 }
 
+/** Which models of the catalog are recommended, read on the first call. */
+export function recommendations(): Recommendations {
+  const name = "recommendations.json";
+  recommended ??= parseAs(recommendationsSchema, JSON.parse(textOf(name)), name);
+  return recommended;
+}
+
 function readFile(name: string): readonly CatalogEntry[] {
-  return parseCatalog(readFileSync(new URL(`../../catalog/${name}`, import.meta.url), "utf8"), name);
+  return parseCatalog(textOf(name), name);
+}
+
+function textOf(name: string): string {
+  return readFileSync(new URL(`../../catalog/${name}`, import.meta.url), "utf8");
 }
 
 /** @throws LocalInferenceError `INTERNAL` that names what is wrong in which file. */
 export function parseCatalog(text: string, name: string): readonly CatalogEntry[] {
-  const parsed = catalogSchema.safeParse(withCurrentRoles(JSON.parse(text)));
-  if (parsed.success) return parsed.data.models;
+  return parseAs(catalogSchema, withCurrentRoles(JSON.parse(text)), name).models;
+}
+
+function parseAs<T>(schema: z.ZodType<T>, content: unknown, name: string): T {
+  const parsed = schema.safeParse(content);
+  if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
   throw new LocalInferenceError("INTERNAL", `The catalog file ${name} is not valid: ${problems.join("; ")}.`);
 }

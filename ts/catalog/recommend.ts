@@ -1,16 +1,8 @@
 import type { Machine } from "../native/machine.js";
-import {
-  type AssessFit,
-  type DeviceClass,
-  deviceClass,
-  type Fit,
-  type FitWishes,
-  fitOf,
-  LEAST_CONTEXT,
-} from "./device-fit.js";
+import { type AssessFit, deviceClass, type Fit, type FitWishes, fitOf, LEAST_CONTEXT } from "./device-fit.js";
 import { factsOfEntry } from "./facts.js";
-import type { Catalog } from "./load.js";
-import type { CatalogEntry } from "./schema.js";
+import { type Catalog, recommendations } from "./load.js";
+import type { CatalogEntry, DeviceClass, Rung } from "./schema.js";
 import { chooseVariant, hostedVariants, type VariantChoice } from "./variants.js";
 
 export interface Recommended extends VariantChoice {
@@ -26,69 +18,6 @@ export interface Recommendation {
   readonly skipped: readonly { readonly id: string; readonly reason: string }[];
 }
 
-/** A model with the physical cores below which it is too slow. */
-type Rung = readonly [id: string, cores?: number];
-
-/**
- * Chat models per kind of machine, the best first. A CPU reads all active weights for each token: about 10 GB/s on a
- * small one, so that dense models above 4 billion parameters wait for many cores, while a mixture of experts does not.
- */
-const LADDERS: Readonly<Record<DeviceClass, readonly Rung[]>> = {
-  phone: [["eliza-1-2b"], ["qwen2.5-1.5b-instruct"], ["qwen2.5-0.5b-instruct"], ["smollm2-360m-instruct"]],
-  cpu: [
-    ["qwen3-30b-a3b", 8],
-    ["eliza-1-4b", 8],
-    ["qwen3-8b", 12],
-    ["eliza-1-2b", 4],
-    ["qwen3-4b", 4],
-    ["qwen2.5-1.5b-instruct"],
-    ["gemma-3-1b-it"],
-    ["qwen2.5-0.5b-instruct"],
-    ["smollm2-360m-instruct"],
-  ],
-  apple: [
-    ["eliza-1-27b", 10],
-    ["qwen3-30b-a3b"],
-    ["eliza-1-9b"],
-    ["gemma-4-12b-it"],
-    ["qwen3-8b"],
-    ["eliza-1-4b"],
-    ["gemma-4-e4b-it"],
-    ["qwen3-4b"],
-    ["eliza-1-2b"],
-    ["qwen2.5-1.5b-instruct"],
-    ["qwen2.5-0.5b-instruct"],
-  ],
-  gpu: [
-    ["eliza-1-27b"],
-    ["qwen3-30b-a3b"],
-    ["eliza-1-9b"],
-    ["gemma-4-12b-it"],
-    ["qwen3-8b"],
-    ["eliza-1-4b"],
-    ["gemma-4-e4b-it"],
-    ["qwen3-4b"],
-    ["eliza-1-2b"],
-    ["qwen2.5-1.5b-instruct"],
-    ["qwen2.5-0.5b-instruct"],
-  ],
-  "big-gpu": [
-    ["eliza-1-27b-256k"],
-    ["eliza-1-27b"],
-    ["qwen3-30b-a3b"],
-    ["eliza-1-9b"],
-    ["gemma-4-12b-it"],
-    ["qwen3-8b"],
-  ],
-};
-
-/** Embedding models by the memory of the machine in GiB, the largest first. */
-const EMBEDDINGS: readonly { readonly memory: number; readonly id: string }[] = [
-  { memory: 15, id: "embeddinggemma-300m" },
-  { memory: 2, id: "bge-small-en-v1.5" },
-  { memory: 0, id: "all-minilm-l6-v2" },
-];
-
 /**
  * The models to use on a machine. The same machine gets the same answer: what other programs hold counts up to half of
  * the memory, because they come and go; `fit` tells whether it fits now.
@@ -102,7 +31,7 @@ export function recommend(
   const kind = deviceClass(machine);
   const idle = machineAtRest(machine);
   const skipped: { id: string; reason: string }[] = [];
-  const ladder = LADDERS[kind].map(([id, cores = 1]) => ({ id, cores }));
+  const ladder = recommendations().chat[kind];
   // What a GPU cannot hold is computed by the processor.
   const whole = kind === "gpu" || kind === "big-gpu" ? climb(ladder, { gpuOnly: true }) : undefined;
   // A short conversation with the smallest model is better than none.
@@ -116,8 +45,11 @@ export function recommend(
     skipped: skipped.filter(({ id }) => id !== chat?.entry.id),
   };
 
-  function climb(rungs: typeof ladder, how: { gpuOnly: boolean; tight?: boolean }): Recommended | undefined {
-    for (const { id, cores } of rungs) {
+  function climb(
+    rungs: readonly Rung[],
+    how: { gpuOnly: boolean; tight?: boolean },
+  ): Recommended | undefined {
+    for (const { id, cores = 1 } of rungs) {
       const entry = catalog.find(id);
       if (entry === undefined) continue;
       const choice = chooseVariant(entry, idle, assess, wishes);
@@ -158,7 +90,7 @@ function machineAtRest(machine: Machine): Machine {
 
 function embeddingFor(machine: Machine, catalog: Catalog, assess: AssessFit): Recommended | undefined {
   const gibibytes = machine.hardware.memoryTotal / 1024 ** 3;
-  for (const { id } of EMBEDDINGS.filter(({ memory }) => gibibytes >= memory)) {
+  for (const { id } of recommendations().embedding.filter(({ memoryGiB }) => gibibytes >= memoryGiB)) {
     const entry = catalog.find(id);
     if (entry === undefined || !entry.recommended) continue;
     const choice = chooseVariant(entry, machineAtRest(machine), assess);

@@ -1,6 +1,10 @@
 import { z } from "zod";
 import { COMPANION_ROLES } from "../roles.js";
 
+/** Kinds of machines for inference. */
+export const DEVICE_CLASSES = ["phone", "cpu", "apple", "gpu", "big-gpu"] as const;
+export type DeviceClass = (typeof DEVICE_CLASSES)[number];
+
 /** Layers of the model that have the same attention. */
 const layerGroup = z
   .strictObject({
@@ -106,6 +110,23 @@ export const catalogSchema = z.strictObject({
   version: z.literal(1),
   models: z.array(entrySchema),
 });
+
+const rung = z.strictObject({
+  id: z.string(),
+  /** Physical cores below which the model is too slow. */
+  cores: z.int().min(1).optional(),
+});
+
+/** `catalog/recommendations.json`: which models are recommended, the best first. */
+export const recommendationsSchema = z.strictObject({
+  version: z.literal(1),
+  chat: z.record(z.enum(DEVICE_CLASSES), z.array(rung)),
+  /** By the memory of the machine, the largest first. */
+  embedding: z.array(z.strictObject({ id: z.string(), memoryGiB: z.number().min(0) })),
+});
+
+export type Recommendations = z.infer<typeof recommendationsSchema>;
+export type Rung = z.infer<typeof rung>;
 
 /** One model of the catalog. */
 export type CatalogEntry = z.infer<typeof entrySchema>;

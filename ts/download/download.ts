@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LocalInferenceError, throwIfAborted } from "../errors.js";
+import { DEFAULT_CONNECTIONS, DEFAULT_RESERVE_BYTES } from "./defaults.js";
 import { assertSpace, diskError, moveDurably, sizeOf } from "./files.js";
 import { PrefixHasher, sha256Of } from "./hash.js";
 import { type Answer, failed, type Http } from "./http.js";
@@ -56,7 +57,6 @@ export interface DownloadedFile {
 }
 
 const MIB = 1024 * 1024;
-const RESERVE = 64 * MIB;
 const REPORT_EVERY_MS = 200;
 /** How often a file that changes, or arrives damaged, is started anew. */
 const RESTARTS = 2;
@@ -111,7 +111,7 @@ class FileDownload {
     this.#file = file;
     this.#options = options;
     this.#report = report;
-    this.#connections = Math.max(1, Math.min(16, options.connections ?? 4));
+    this.#connections = Math.max(1, Math.min(16, options.connections ?? DEFAULT_CONNECTIONS));
   }
 
   async run(): Promise<DownloadedFile> {
@@ -131,7 +131,11 @@ class FileDownload {
 
   async #fetchInto(part: Part): Promise<DownloadedFile> {
     const { destination, bytes, sha256: expected } = this.#file;
-    await assertSpace(dirname(destination), part.remaining, this.#options.reserveBytes ?? RESERVE);
+    await assertSpace(
+      dirname(destination),
+      part.remaining,
+      this.#options.reserveBytes ?? DEFAULT_RESERVE_BYTES,
+    );
     const resumedFrom = part.received.total;
     const sha256 = await this.#receive(part);
     await part.handle.truncate(bytes);

@@ -25,7 +25,6 @@ export interface HubRepository {
 
 /** Bytes of a repository description that are read at most. */
 const LIMIT = 32 * 1024 * 1024;
-export const DEFAULT_HUB = "https://huggingface.co";
 
 const description = z.object({
   sha: z.string().regex(/^[0-9a-f]{7,64}$/i),

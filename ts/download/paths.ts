@@ -1,4 +1,4 @@
-import { lstat, mkdir, realpath } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { invalidInput } from "../errors.js";
 
@@ -75,13 +75,6 @@ export async function assertInside(path: string, base: string): Promise<void> {
       hint: "Replace the link by a folder, or set MODELS_DIR to where it leads.",
     });
   }
-}
-
-export async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (facts) => facts.isSymbolicLink(),
-    () => false,
-  );
 }
 
 function ignoreExisting(error: NodeJS.ErrnoException): void {

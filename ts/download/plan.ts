@@ -42,7 +42,7 @@ export interface PlannedFile {
   readonly destination: string;
 }
 
-export interface Plan {
+export interface DownloadPlan {
   readonly id: string;
   readonly name: string;
   readonly catalogId?: string;
@@ -65,7 +65,11 @@ export function wantedByReference(text: string): HubReference {
 }
 
 /** Asks the hub what exactly has to be fetched for a reference. */
-export async function planReference(hub: Hub, reference: HubReference, signal?: AbortSignal): Promise<Plan> {
+export async function planReference(
+  hub: Hub,
+  reference: HubReference,
+  signal?: AbortSignal,
+): Promise<DownloadPlan> {
   const repository = await hub.repository(reference, signal);
   const model = modelIn(repository, reference);
   const { commit, licence } = repository;
@@ -88,7 +92,7 @@ export async function planReference(hub: Hub, reference: HubReference, signal?: 
  *
  * @throws LocalInferenceError `MODEL_NOT_FOUND`, `CHECKSUM_MISMATCH` when the hub has other bytes than the catalog pins.
  */
-export async function planWanted(hub: Hub, wanted: WantedModel, signal?: AbortSignal): Promise<Plan> {
+export async function planWanted(hub: Hub, wanted: WantedModel, signal?: AbortSignal): Promise<DownloadPlan> {
   const repositories = new Map<string, ReturnType<Hub["repository"]>>();
   const files: PlannedFile[] = [];
   const missing: string[] = [];

@@ -2,13 +2,14 @@ import { realpath, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LocalInferenceError, throwIfAborted } from "../errors.js";
 import { callNative, loadNative } from "../native/addon.js";
+import { DEFAULT_RESERVE_BYTES } from "./defaults.js";
 import { type DownloadOptions, downloadFile, type FileProgress } from "./download.js";
 import { assertSpace, sizeOf } from "./files.js";
 import { Http, type HttpOptions } from "./http.js";
 import { Hub } from "./hub.js";
 import { assertInside, isBelow, makeFoldersOf } from "./paths.js";
 import {
-  type Plan,
+  type DownloadPlan,
   type PlannedFile,
   planReference,
   planWanted,
@@ -43,7 +44,7 @@ export interface PullProgress extends FileProgress {
 
 export interface PullOptions extends Omit<DownloadOptions, "onProgress"> {
   /** Called once, before the first byte. */
-  readonly onPlan?: (plan: Plan) => void;
+  readonly onPlan?: (plan: DownloadPlan) => void;
   /** Bytes count over all files of the model. */
   readonly onProgress?: (progress: PullProgress) => void;
 }
@@ -94,7 +95,7 @@ export class ModelStore {
   }
 
   /** What a pull would fetch. @throws LocalInferenceError as the hub's answers require. */
-  async plan(wanted: string | WantedModel, signal?: AbortSignal): Promise<Plan> {
+  async plan(wanted: string | WantedModel, signal?: AbortSignal): Promise<DownloadPlan> {
     if (typeof wanted !== "string") return planWanted(this.hub, wanted, signal);
     return planReference(this.hub, wantedByReference(wanted), signal);
   }
@@ -166,7 +167,11 @@ export class ModelStore {
     return removal;
   }
 
-  async #assertRoom(plan: Plan, destinations: readonly string[], options: PullOptions): Promise<void> {
+  async #assertRoom(
+    plan: DownloadPlan,
+    destinations: readonly string[],
+    options: PullOptions,
+  ): Promise<void> {
     const there = await Promise.all(destinations.map(async (path) => (await sizeOf(path)) ?? 0));
     const needed = plan.files.reduce(
       (sum, { bytes }, index) => sum + (there[index] === bytes ? 0 : bytes),
@@ -174,12 +179,12 @@ export class ModelStore {
     );
     const parts = await Promise.all(destinations.map(async (path) => (await sizeOf(`${path}.part`)) ?? 0));
     const begun = parts.reduce((sum, size) => sum + size, 0);
-    const reserve = options.reserveBytes ?? this.#options.download?.reserveBytes ?? 64 * 1024 * 1024;
+    const reserve = options.reserveBytes ?? this.#options.download?.reserveBytes ?? DEFAULT_RESERVE_BYTES;
     await assertSpace(this.modelsDir, Math.max(0, needed - begun), reserve);
   }
 
   async #fetch(
-    plan: Plan,
+    plan: DownloadPlan,
     file: PlannedFile,
     destination: string,
     index: number,
@@ -240,7 +245,7 @@ async function readHeader(path: string): Promise<unknown> {
   return callNative(() => addon.readHeader(path));
 }
 
-function installedOf(plan: Plan, files: readonly InstalledFile[], modelsDir: string): InstalledModel {
+function installedOf(plan: DownloadPlan, files: readonly InstalledFile[], modelsDir: string): InstalledModel {
   const main = files.find(({ role }) => role === "model") ?? files[0];
   if (main === undefined)
     throw new LocalInferenceError("INTERNAL", `${plan.id} has no file in ${modelsDir}.`);

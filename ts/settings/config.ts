@@ -5,7 +5,7 @@ import type { Lane } from "../engine/text/types.js";
 import { invalidInput } from "../errors.js";
 import { ACTIVE_ROLES, type ActiveRole, modelFor, SETTING_OF } from "../roles.js";
 import { present } from "../support/present.js";
-import { SETTINGS, type Setting, type SettingName, type SettingValue } from "./settings.js";
+import { SETTINGS, type Setting, type SettingName, type SettingRead, type SettingValue } from "./settings.js";
 
 /** All that a configuration is read from: the agent's own settings. */
 export interface SettingsSource {
@@ -77,14 +77,16 @@ export interface Config {
  */
 export function readConfig(source: SettingsSource, environment: NodeJS.ProcessEnv = process.env): Config {
   const problems: string[] = [];
-  const value = <K extends SettingName>(name: K): SettingValue<K> | undefined => {
-    const written = writtenText(name, source, environment) ?? SETTINGS[name].default;
-    if (written === undefined) return undefined;
-    const parsed = SETTINGS[name].schema.safeParse(written);
-    if (parsed.success) return parsed.data as SettingValue<K>;
-    const shown = isSensitive(name) ? "…" : JSON.stringify(written);
-    problems.push(`${name}=${shown}: ${reasonOf(parsed.error)}`);
-    return undefined;
+  const value = <K extends SettingName>(name: K): SettingRead<K> => {
+    const { schema, default: standard, sensitive } = SETTINGS[name] as Setting<SettingRead<K>>;
+    const written = writtenText(name, source, environment);
+    if (written !== undefined) {
+      const parsed = schema.safeParse(written);
+      if (parsed.success) return parsed.data;
+      const shown = sensitive ? "…" : JSON.stringify(written);
+      problems.push(`${name}=${shown}: ${reasonOf(parsed.error)}`);
+    }
+    return standard === undefined ? (undefined as SettingRead<K>) : schema.parse(standard);
   };
   const config = assemble(value);
   for (const model of [...Object.values(config.models), config.drafter]) {
@@ -96,7 +98,7 @@ export function readConfig(source: SettingsSource, environment: NodeJS.ProcessEn
   return config;
 }
 
-type Reader = <K extends SettingName>(name: K) => SettingValue<K> | undefined;
+type Reader = <K extends SettingName>(name: K) => SettingRead<K>;
 
 function assemble(value: Reader): Config {
   const stateDir = directory(value("ELIZA_STATE_DIR") ?? join(homedir(), ".eliza"));
@@ -109,36 +111,36 @@ function assemble(value: Reader): Config {
     modelsDir,
     models: present(Object.fromEntries(ACTIVE_ROLES.map((role) => [role, modelFor(named, role)]))),
     embeddingDimensions: value("LOCAL_EMBEDDING_DIMENSIONS"),
-    embeddingTruncate: value("LOCAL_EMBEDDING_TRUNCATE") ?? "head",
+    embeddingTruncate: value("LOCAL_EMBEDDING_TRUNCATE"),
     contextSize: value("LOCAL_CONTEXT_SIZE"),
     kvType: kvType === "auto" ? undefined : kvType,
     gpuLayers: value("LOCAL_GPU_LAYERS"),
     threads: value("LOCAL_THREADS"),
     enableThinking: value("LOCAL_ENABLE_THINKING"),
-    replyTemplates: value("LOCAL_REPLY_TEMPLATES") ?? "auto",
-    promptLayout: value("LOCAL_PROMPT_LAYOUT") ?? "auto",
+    replyTemplates: value("LOCAL_REPLY_TEMPLATES"),
+    promptLayout: value("LOCAL_PROMPT_LAYOUT"),
     lanes: value("LOCAL_LANES") ?? {},
     queueLimit: value("LOCAL_QUEUE_LIMIT"),
-    queueTimeoutMs: value("LOCAL_QUEUE_TIMEOUT_MS") ?? 0,
-    contextFull: value("LOCAL_CONTEXT_FULL") ?? "error",
+    queueTimeoutMs: value("LOCAL_QUEUE_TIMEOUT_MS"),
+    contextFull: value("LOCAL_CONTEXT_FULL"),
     prefixCacheMiB: value("LOCAL_PREFIX_CACHE_MB"),
     conversationsDir: conversations === undefined ? undefined : directory(conversations),
-    conversationsMiB: value("LOCAL_CONVERSATIONS_MB") ?? 2048,
-    conversationsHours: value("LOCAL_CONVERSATIONS_HOURS") ?? 168,
-    conversationsOnBattery: value("LOCAL_CONVERSATIONS_ON_BATTERY") ?? false,
-    preload: value("LOCAL_PRELOAD") ?? false,
+    conversationsMiB: value("LOCAL_CONVERSATIONS_MB"),
+    conversationsHours: value("LOCAL_CONVERSATIONS_HOURS"),
+    conversationsOnBattery: value("LOCAL_CONVERSATIONS_ON_BATTERY"),
+    preload: value("LOCAL_PRELOAD"),
     drafter: value("LOCAL_DRAFTER"),
-    speculationDisabled: value("ELIZA_MTP_DISABLE") ?? false,
-    preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM") ?? false,
-    idleUnloadMs: value("ELIZA_LOCAL_IDLE_UNLOAD_MS") ?? 0,
+    speculationDisabled: value("ELIZA_MTP_DISABLE"),
+    preferAccurateKv: value("ELIZA_PREFER_ACCURATE_KV_WHEN_HEADROOM"),
+    idleUnloadMs: value("ELIZA_LOCAL_IDLE_UNLOAD_MS"),
     memoryHeadroomBytes: headroom === undefined ? undefined : headroom * 1024 * 1024,
-    logLevel: value("LOCAL_INFERENCE_LOG_LEVEL") ?? "warn",
-    hubUrl: value("ELIZA_HF_BASE_URL") ?? "https://huggingface.co",
+    logLevel: value("LOCAL_INFERENCE_LOG_LEVEL"),
+    hubUrl: value("ELIZA_HF_BASE_URL"),
     hubToken: value("HF_TOKEN"),
-    offline: value("LOCAL_INFERENCE_OFFLINE") ?? false,
-    downloadConnections: value("LOCAL_DOWNLOAD_CONNECTIONS") ?? 4,
-    useOtherModels: value("LOCAL_USE_OTHER_MODELS") ?? true,
-    routesRemote: value("LOCAL_ROUTES_REMOTE") ?? false,
+    offline: value("LOCAL_INFERENCE_OFFLINE"),
+    downloadConnections: value("LOCAL_DOWNLOAD_CONNECTIONS"),
+    useOtherModels: value("LOCAL_USE_OTHER_MODELS"),
+    routesRemote: value("LOCAL_ROUTES_REMOTE"),
   });
 }
 
@@ -154,10 +156,6 @@ function writtenText(
     if (text !== "") return text;
   }
   return undefined;
-}
-
-function isSensitive(name: SettingName): boolean {
-  return (SETTINGS[name] as Setting<unknown>).sensitive === true;
 }
 
 function directory(path: string): string {

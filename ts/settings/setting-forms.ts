@@ -25,9 +25,7 @@ export function autoOr<T>(schema: z.ZodType<T, string>): z.ZodType<T | undefined
   ]);
 }
 
-export function oneOf<const T extends readonly [string, ...string[]]>(
-  values: T,
-): z.ZodType<T[number], string> {
+export function oneOf<const T extends readonly string[]>(values: T): z.ZodType<T[number], string> {
   return z.string().trim().toLowerCase().pipe(z.enum(values));
 }
 

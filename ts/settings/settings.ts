@@ -1,5 +1,7 @@
 import type { z } from "zod";
-import { LANES } from "../engine/text/types.js";
+import { DEFAULT_CONNECTIONS } from "../download/defaults.js";
+import { DEFAULT_IDLE_UNLOAD_MS } from "../engine/memory/contract.js";
+import { CONTEXT_FULL, LANES } from "../engine/text/types.js";
 import { autoOr, flag, integer, lanesByType, oneOf, text, webAddress } from "./setting-forms.js";
 
 /** One setting of the plugin: read from the agent first, from the environment second. */
@@ -30,10 +32,23 @@ export const KV_TYPES = [
 ] as const;
 export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
 export const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
-export const CONTEXT_FULL_POLICIES = ["error", "truncate", "shift"] as const;
+/** An agent's prompt must fit: `stop`, the engine's default, is not offered. */
+export const CONTEXT_FULL_POLICIES = CONTEXT_FULL.filter((policy) => policy !== "stop");
 export const PROMPT_LAYOUTS = ["auto", "off"] as const;
 export const TRUNCATIONS = ["head", "tail", "error"] as const;
 
+/** A setting that always has a value. */
+interface SettingWithDefault<T> extends Setting<T> {
+  readonly default: string;
+}
+
+function setting<T>(type: Setting<T>["type"], schema: z.ZodType<T, string>, description: string): Setting<T>;
+function setting<T>(
+  type: Setting<T>["type"],
+  schema: z.ZodType<T, string>,
+  description: string,
+  standard: string,
+): SettingWithDefault<T>;
 function setting<T>(
   type: Setting<T>["type"],
   schema: z.ZodType<T, string>,
@@ -202,7 +217,7 @@ export const SETTINGS = {
     "number",
     integer(0, 2_147_483_647),
     "Milliseconds without a request after which a model leaves memory; 0 keeps it until the agent stops or its memory is needed",
-    "900000",
+    String(DEFAULT_IDLE_UNLOAD_MS),
   ),
   ELIZA_LOCAL_RAM_HEADROOM_MB: setting(
     "number",
@@ -233,7 +248,7 @@ export const SETTINGS = {
     "number",
     integer(1, 16),
     "Connections over which one file is downloaded, 1 to 16",
-    "4",
+    String(DEFAULT_CONNECTIONS),
   ),
   LOCAL_USE_OTHER_MODELS: setting(
     "boolean",
@@ -256,4 +271,9 @@ export const SETTINGS = {
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;
+/** What a setting's text is turned into. */
 export type SettingValue<K extends SettingName> = (typeof SETTINGS)[K] extends Setting<infer T> ? T : never;
+/** What reading a setting gives: undefined only where it has no default. */
+export type SettingRead<K extends SettingName> =
+  | SettingValue<K>
+  | ((typeof SETTINGS)[K] extends { readonly default: string } ? never : undefined);
