@@ -33,12 +33,11 @@ export type { DownloadedFile, DownloadOptions, FileProgress } from "./download/d
 export { Hub, type HubFile, type HubModel, type HubRepository, modelsOf } from "./download/hub.js";
 export { type Job, type JobState, Jobs } from "./download/jobs.js";
 export type { DownloadPlan, PlannedFile, WantedFile, WantedModel } from "./download/plan.js";
+export type { PullOptions, PullProgress } from "./download/pull.js";
 export type { InstalledFile, InstalledModel, Origin } from "./download/registry.js";
 export { readSelection, type Selection, writeSelection } from "./download/selection.js";
 export {
   ModelStore,
-  type PullOptions,
-  type PullProgress,
   type Removal,
   type StoreOptions,
 } from "./download/store.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { WantedModel } from "../../ts/download/plan.js";
-import type { PullProgress } from "../../ts/download/store.js";
+import type { PullProgress } from "../../ts/download/pull.js";
 import { COMMIT, pseudoGguf, sha256 } from "../helpers/hub-server.js";
 import { storeFixture, tiny, trusting } from "../helpers/model-store.js";
 

@@ -1,8 +1,9 @@
 import { abortError, LocalInferenceError, throwIfAborted } from "../errors.js";
 import type { WantedModel } from "./plan.js";
+import type { PullProgress } from "./pull.js";
 import { secondsLeft } from "./rate.js";
 import type { InstalledModel } from "./registry.js";
-import type { ModelStore, PullProgress } from "./store.js";
+import type { ModelStore } from "./store.js";
 
 export const JOB_STATES = [
   "queued",

@@ -2,22 +2,16 @@ import { realpath, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LocalInferenceError, throwIfAborted } from "../errors.js";
 import { callNative, loadNative } from "../native/addon.js";
-import { DEFAULT_RESERVE_BYTES } from "./defaults.js";
-import { type DownloadOptions, downloadFile, type FileProgress } from "./download.js";
-import { assertSpace, sizeOf } from "./files.js";
+import { present } from "../support/present.js";
+import type { DownloadOptions } from "./download.js";
+import { sizeOf } from "./files.js";
+import { findModel } from "./find-model.js";
 import { Http, type HttpOptions } from "./http.js";
 import { Hub } from "./hub.js";
-import { assertInside, isBelow, makeFoldersOf } from "./paths.js";
-import {
-  type DownloadPlan,
-  type PlannedFile,
-  planReference,
-  planWanted,
-  type WantedModel,
-  wantedByReference,
-} from "./plan.js";
-import { hubReference, referenceText } from "./reference.js";
-import { type InstalledFile, type InstalledModel, Registry } from "./registry.js";
+import { assertInside, isBelow } from "./paths.js";
+import { type DownloadPlan, planReference, planWanted, type WantedModel, wantedByReference } from "./plan.js";
+import { fetchPlan, type PullOptions } from "./pull.js";
+import { type InstalledModel, Registry } from "./registry.js";
 import { type ScanOptions, scanFolder, scanPrograms } from "./scan.js";
 import { type Verification, type VerifyOptions, verifyModel } from "./verify.js";
 
@@ -33,20 +27,6 @@ export interface StoreOptions extends HttpOptions {
   readonly readHeader?: (path: string) => Promise<unknown>;
   /** Told what is wrong and was mended or left out. */
   readonly warn?: (message: string) => void;
-}
-
-export interface PullProgress extends FileProgress {
-  /** The file at work, as a path in its repository. */
-  readonly file: string;
-  readonly fileNumber: number;
-  readonly fileCount: number;
-}
-
-export interface PullOptions extends Omit<DownloadOptions, "onProgress"> {
-  /** Called once, before the first byte. */
-  readonly onPlan?: (plan: DownloadPlan) => void;
-  /** Bytes count over all files of the model. */
-  readonly onProgress?: (progress: PullProgress) => void;
 }
 
 /** What removing a model deletes. */
@@ -111,15 +91,12 @@ export class ModelStore {
     const { signal } = options;
     throwIfAborted(signal);
     const plan = await this.plan(wanted, signal);
-    const destinations: string[] = [];
-    for (const file of plan.files) destinations.push(await makeFoldersOf(this.modelsDir, file.destination));
-    await this.#assertRoom(plan, destinations, options);
-    options.onPlan?.(plan);
-    const files: InstalledFile[] = [];
-    for (const [index, file] of plan.files.entries()) {
-      files.push(await this.#fetch(plan, file, destinations[index] ?? "", index, options));
-    }
-    const model = installedOf(plan, files, this.modelsDir);
+    const { modelsDir, hub } = this;
+    const model = await fetchPlan(
+      present({ modelsDir, hub, download: this.#options.download }),
+      plan,
+      options,
+    );
     await this.#checkHeader(model);
     await this.#registry.put(model);
     return model;
@@ -167,51 +144,6 @@ export class ModelStore {
     return removal;
   }
 
-  async #assertRoom(
-    plan: DownloadPlan,
-    destinations: readonly string[],
-    options: PullOptions,
-  ): Promise<void> {
-    const there = await Promise.all(destinations.map(async (path) => (await sizeOf(path)) ?? 0));
-    const needed = plan.files.reduce(
-      (sum, { bytes }, index) => sum + (there[index] === bytes ? 0 : bytes),
-      0,
-    );
-    const parts = await Promise.all(destinations.map(async (path) => (await sizeOf(`${path}.part`)) ?? 0));
-    const begun = parts.reduce((sum, size) => sum + size, 0);
-    const reserve = options.reserveBytes ?? this.#options.download?.reserveBytes ?? DEFAULT_RESERVE_BYTES;
-    await assertSpace(this.modelsDir, Math.max(0, needed - begun), reserve);
-  }
-
-  async #fetch(
-    plan: DownloadPlan,
-    file: PlannedFile,
-    destination: string,
-    index: number,
-    options: PullOptions,
-  ): Promise<InstalledFile> {
-    const before = plan.files.slice(0, index).reduce((sum, { bytes }) => sum + bytes, 0);
-    const { onPlan: _, onProgress, ...rest } = options;
-    const { path, bytes, sha256 } = await downloadFile(
-      this.hub.http,
-      { ...file, destination, refusal: (answer) => this.hub.refusal(answer, file.reference) },
-      {
-        ...this.#options.download,
-        ...rest,
-        onProgress: (progress) =>
-          onProgress?.({
-            ...progress,
-            receivedBytes: before + progress.receivedBytes,
-            totalBytes: plan.bytes,
-            file: file.reference.file ?? "",
-            fileNumber: index + 1,
-            fileCount: plan.files.length,
-          }),
-      },
-    );
-    return { path, bytes, sha256, role: file.role };
-  }
-
   /** A file that cannot be read as a model is of no use to anybody; one that needs a newer build may be. */
   async #checkHeader(model: InstalledModel): Promise<void> {
     const read = this.#options.readHeader ?? readHeader;
@@ -243,60 +175,6 @@ export class ModelStore {
 async function readHeader(path: string): Promise<unknown> {
   const addon = await loadNative();
   return callNative(() => addon.readHeader(path));
-}
-
-function installedOf(plan: DownloadPlan, files: readonly InstalledFile[], modelsDir: string): InstalledModel {
-  const main = files.find(({ role }) => role === "model") ?? files[0];
-  if (main === undefined)
-    throw new LocalInferenceError("INTERNAL", `${plan.id} has no file in ${modelsDir}.`);
-  const now = new Date().toISOString();
-  const { id, name, catalogId, repository, revision, licence } = plan;
-  return {
-    id,
-    name,
-    path: main.path,
-    files: [main, ...files.filter((file) => file !== main)],
-    bytes: plan.bytes,
-    origin: "download",
-    owned: true,
-    repository,
-    revision,
-    installedAt: now,
-    ...(plan.files.every(({ sha256 }) => sha256 !== undefined) ? { verifiedAt: now } : {}),
-    ...(catalogId === undefined ? {} : { catalogId }),
-    ...(licence === undefined ? {} : { licence }),
-  };
-}
-
-/** See {@link ModelStore.findInstalled}. */
-export function findModel(models: readonly InstalledModel[], id: string): InstalledModel | undefined {
-  const reference = quietReference(id);
-  const tests: ((model: InstalledModel) => boolean)[] = [
-    (model) => model.id === id || model.path === id,
-    (model) => model.catalogId === id,
-    (model) => reference !== undefined && withoutRevision(model.id) === withoutRevision(reference),
-    (model) => model.id.replace(/^[a-z-]+:/, "") === id || model.name === id,
-  ];
-  for (const test of tests) {
-    const found = models.filter(test);
-    const [first] = found;
-    const sameKind = found.filter(({ origin }) => origin === first?.origin);
-    if (first !== undefined && sameKind.length === 1) return first;
-  }
-  return undefined;
-}
-
-function quietReference(text: string): string | undefined {
-  try {
-    const reference = hubReference(text);
-    return reference === undefined ? undefined : referenceText(reference);
-  } catch {
-    return undefined;
-  }
-}
-
-function withoutRevision(id: string): string {
-  return id.replace(/^(hf:[^/]+\/[^/@]+)@[^/]+/, "$1");
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): void {

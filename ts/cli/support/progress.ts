@@ -1,6 +1,6 @@
 import cliProgress from "cli-progress";
+import type { PullProgress } from "../../download/pull.js";
 import { secondsLeft } from "../../download/rate.js";
-import type { PullProgress } from "../../download/store.js";
 import { duration, type Io, size, writeLine } from "./output.js";
 
 /** Shows how far something is, to people. */

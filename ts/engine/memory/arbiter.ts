@@ -10,11 +10,10 @@ import type {
   MemoryRequest,
   MemorySnapshot,
   Pressure,
-  UnloadReason,
 } from "./contract.js";
-import { Entry, evictionOrder, takenBytes } from "./entry.js";
-import { Journal } from "./journal.js";
-import { Bell, Turns } from "./turns.js";
+import { Entries } from "./entries.js";
+import { Entry } from "./entry.js";
+import { Turns } from "./turns.js";
 
 export interface ArbiterOptions {
   /** Memory as it is now; undefined: unknown, and loads decide by themselves. */
@@ -34,22 +33,19 @@ export interface ArbiterOptions {
  */
 export class MemoryArbiter implements AsyncDisposable {
   readonly #options: ArbiterOptions;
-  readonly #entries = new Map<string, Entry>();
-  readonly #journal = new Journal();
+  readonly #entries: Entries;
   readonly #loads = new Turns();
-  /** Rings when a handle becomes idle or has left. */
-  readonly #changes = new Bell();
-  #uses = 0;
   #pressure: Pressure = { level: "none", reason: "not measured yet" };
   #closed = false;
 
   constructor(options: ArbiterOptions) {
     this.#options = options;
+    this.#entries = new Entries(options.onOccupied);
   }
 
   /** Handles in memory or on their way there. */
   get size(): number {
-    return [...this.#entries.values()].filter(({ state }) => state !== "leaving").length;
+    return this.#entries.size;
   }
 
   /** Whether a handle is being loaded. */
@@ -75,9 +71,9 @@ export class MemoryArbiter implements AsyncDisposable {
     entry ??= this.#start(request as MemoryRequest<unknown>);
     entry.owners.add(owner);
     entry.serves(request.role);
-    const end = this.#use(entry);
+    const end = this.#entries.use(entry);
     try {
-      return this.#lease(entry, (await unlessAborted(entry.ready, signal)) as T, end);
+      return this.#entries.lease(entry, (await unlessAborted(entry.ready, signal)) as T, end);
     } catch (error) {
       // Somebody let go of the handle for all, not this caller of its own wait.
       const released = entry.loading.signal.aborted && signal?.aborted !== true;
@@ -95,9 +91,9 @@ export class MemoryArbiter implements AsyncDisposable {
       try {
         return await work();
       } catch (error) {
-        const victim = codeOf(error) === "OUT_OF_MEMORY" ? this.#victim() : undefined;
+        const victim = codeOf(error) === "OUT_OF_MEMORY" ? this.#entries.victim() : undefined;
         if (victim === undefined) throw error;
-        await this.#unload(victim, "room");
+        await this.#entries.unload(victim, "room");
       }
     }
   }
@@ -107,11 +103,11 @@ export class MemoryArbiter implements AsyncDisposable {
    * is used. Resolves when they have left.
    */
   async disown(owner: MemoryOwner, key?: string): Promise<void> {
-    const entries = [...this.#entries.values()].filter(
-      (entry) => (key === undefined || entry.request.key === key) && entry.owners.delete(owner),
-    );
+    const entries = this.#entries
+      .all()
+      .filter((entry) => (key === undefined || entry.request.key === key) && entry.owners.delete(owner));
     const orphans = entries.filter(({ owners }) => owners.size === 0);
-    await Promise.all(orphans.map((entry) => this.#unload(entry, "released")));
+    await Promise.all(orphans.map((entry) => this.#entries.unload(entry, "released")));
   }
 
   /** Whether a handle is in memory, and whether others own it too. */
@@ -125,34 +121,34 @@ export class MemoryArbiter implements AsyncDisposable {
   async relieve(pressure: Pressure): Promise<number> {
     const before = this.#pressure.level;
     this.#pressure = pressure;
-    if (pressure.level !== before) this.#journal.add({ type: "pressure", ...pressure });
+    if (pressure.level !== before) this.#entries.journal.add({ type: "pressure", ...pressure });
     if (pressure.level === "none") return 0;
-    const idle = evictionOrder(this.#entries.values()).filter((entry) => entry.idle);
+    const idle = this.#entries.inEvictionOrder().filter((entry) => entry.idle);
     const leaving = pressure.level === "critical" ? idle : idle.slice(0, 1);
-    await Promise.all(leaving.map((entry) => this.#unload(entry, "pressure")));
+    await Promise.all(leaving.map((entry) => this.#entries.unload(entry, "pressure")));
     return leaving.length;
   }
 
   /** Calls back with everything that happens from now on; returns the way to stop that. */
   listen(listener: (event: MemoryEvent) => void): () => void {
-    return this.#journal.listen(listener);
+    return this.#entries.journal.listen(listener);
   }
 
   snapshot(): MemorySnapshot {
-    const entries = evictionOrder(this.#entries.values()).map((entry) => entry.describe());
+    const entries = this.#entries.inEvictionOrder().map((entry) => entry.describe());
     return {
       entries,
       bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
       pressure: this.#pressure,
-      unloads: { ...this.#journal.unloads },
-      events: this.#journal.events,
+      unloads: { ...this.#entries.journal.unloads },
+      events: this.#entries.journal.events,
     };
   }
 
   /** Unloads everything and refuses what comes later. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#entries.values()].map((entry) => this.#unload(entry, "closed")));
+    await Promise.all(this.#entries.all().map((entry) => this.#entries.unload(entry, "closed")));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -161,14 +157,13 @@ export class MemoryArbiter implements AsyncDisposable {
 
   #start(request: MemoryRequest<unknown>): Entry {
     const entry = new Entry(request);
-    if (this.#entries.size === 0) this.#options.onOccupied?.(true);
-    this.#entries.set(request.key, entry);
+    this.#entries.add(entry);
     entry.ready = quiet(
       this.#load(entry).catch((error: unknown) => {
-        this.#forget(entry);
+        this.#entries.forget(entry);
         const message = error instanceof Error ? error.message : String(error);
         const givenUp = entry.loading.signal.aborted;
-        if (!givenUp) this.#journal.add({ type: "failed", label: request.label, message });
+        if (!givenUp) this.#entries.journal.add({ type: "failed", label: request.label, message });
         throw error;
       }),
     );
@@ -181,29 +176,29 @@ export class MemoryArbiter implements AsyncDisposable {
     entry.estimate = need?.bytes ?? 0;
     const deadline = Date.now() + (this.#options.waitMs ?? 60_000);
     for (;;) {
-      const heard = this.#changes.rings;
+      const heard = this.#entries.changes.rings;
       const value = await this.#loads.take(async () => {
         throwIfAborted(signal);
         const missing = need === undefined ? 0 : await this.#makeRoom(need);
-        const worthIt = missing > 0 && missing <= takenBytes(this.#entries.values());
+        const worthIt = missing > 0 && missing <= this.#entries.takenBytes;
         if (worthIt && Date.now() < deadline) return undefined;
         return { loaded: await this.#loadNow(entry) };
       });
       if (value !== undefined) return value.loaded;
-      await this.#changes.next(heard, deadline, signal);
+      await this.#entries.changes.next(heard, deadline, signal);
     }
   }
 
   async #loadNow(entry: Entry): Promise<unknown> {
     const { request, loading } = entry;
-    this.#journal.add({ type: "loading", label: request.label, bytes: entry.estimate });
+    this.#entries.journal.add({ type: "loading", label: request.label, bytes: entry.estimate });
     const value = await this.withRoom(() => request.load(loading.signal));
     if (loading.signal.aborted) {
       await request.unload(value);
       throw abortError(loading.signal);
     }
     entry.loaded(value);
-    this.#journal.add({ type: "loaded", label: request.label, bytes: entry.bytes });
+    this.#entries.journal.add({ type: "loaded", label: request.label, bytes: entry.bytes });
     return value;
   }
 
@@ -215,13 +210,12 @@ export class MemoryArbiter implements AsyncDisposable {
       // Mapped weights count as free although they are needed while their model is loaded, and as used although they can
       // be dropped once it has left: what the handles take is known better than that.
       const measured = Math.max(before.availableBytes + freed, now.availableBytes);
-      const missing =
-        bytes + headroomBytes - Math.min(measured, now.totalBytes - takenBytes(this.#entries.values()));
+      const missing = bytes + headroomBytes - Math.min(measured, now.totalBytes - this.#entries.takenBytes);
       if (missing <= 0) return 0;
-      const victim = this.#victim();
+      const victim = this.#entries.victim();
       if (victim === undefined) return missing;
       freed += victim.bytes;
-      await this.#unload(victim, "room");
+      await this.#entries.unload(victim, "room");
     }
     // Without facts the load itself decides.
     return 0;
@@ -229,69 +223,5 @@ export class MemoryArbiter implements AsyncDisposable {
 
   #facts(): Promise<MemoryFacts | undefined> {
     return this.#options.facts().catch(() => undefined);
-  }
-
-  #victim(): Entry | undefined {
-    return evictionOrder(this.#entries.values()).find((entry) => entry.idle);
-  }
-
-  #lease<T>(entry: Entry, value: T, end: () => void): Lease<T> {
-    return {
-      value,
-      retain: () => {
-        if (entry.state !== "ready") throw closedError(`handle ${entry.request.label}`);
-        return this.#lease(entry, value, this.#use(entry));
-      },
-      release: end,
-    };
-  }
-
-  /** Counts a use and returns its end, which may be called twice. */
-  #use(entry: Entry): () => void {
-    entry.leases += 1;
-    entry.used = ++this.#uses;
-    entry.stopTimer();
-    let ended = false;
-    return () => {
-      if (ended) return;
-      ended = true;
-      entry.leases -= 1;
-      if (entry.leases === 0) this.#unused(entry);
-    };
-  }
-
-  #unused(entry: Entry): void {
-    if (entry.state === "loading") void this.#unload(entry, "released");
-    if (entry.state !== "ready") return;
-    entry.used = ++this.#uses;
-    entry.whenIdleTooLong(() => void this.#unload(entry, "idle"));
-    this.#changes.ring();
-  }
-
-  #unload(entry: Entry, reason: UnloadReason): Promise<void> {
-    entry.gone ??= this.#remove(entry, reason);
-    return entry.gone;
-  }
-
-  async #remove(entry: Entry, reason: UnloadReason): Promise<void> {
-    const { request, loading } = entry;
-    entry.state = "leaving";
-    entry.stopTimer();
-    loading.abort();
-    try {
-      await request.unload(await entry.ready);
-      this.#journal.add({ type: "unloaded", label: request.label, bytes: entry.bytes, reason });
-    } catch {
-      // A load that was given up, or a handle that could not be closed: neither is there any more.
-    } finally {
-      this.#forget(entry);
-    }
-  }
-
-  #forget(entry: Entry): void {
-    if (this.#entries.get(entry.request.key) !== entry) return;
-    this.#entries.delete(entry.request.key);
-    this.#changes.ring();
-    if (this.#entries.size === 0) this.#options.onOccupied?.(false);
   }
 }
