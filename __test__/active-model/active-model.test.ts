@@ -1,10 +1,7 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { SwitchOptions } from "../../ts/active-model/active-models.js";
 import { ModelDoesNotFitError } from "../../ts/active-model/does-not-fit.js";
-import { drafterFile } from "../../ts/active-model/drafting.js";
 import { agentOf } from "../../ts/agent/agent.js";
 import { residentCount } from "../../ts/engine/residents.js";
 import { setNativeForTests } from "../../ts/native/addon.js";
@@ -239,48 +236,4 @@ it("unloading frees a model that no other role uses; the next request loads it a
   expect(loaded(fake)).toEqual(["first.gguf", "second.gguf", "second.gguf"]);
   await active.unload("small", "large");
   expect(active.states().map(({ status }) => status)).toEqual(["idle", "idle", "idle"]);
-});
-
-describe("a model setting", () => {
-  it("may be a catalog id, its file put in place by hand", async () => {
-    const header = { architecture: "gemma4" };
-    const { fake, runtime, active, dir } = await setUp({ header }, { LOCAL_LARGE_MODEL: "eliza-1-2b" });
-    await expect(ask(runtime)).rejects.toThrow(
-      /eliza-1-2b is not on this machine.*hf:elizaos\/eliza-1\/bundles\/e2b\/text\/eliza-1-e2b-128k\.gguf/,
-    );
-    const bundle = join(dir, "bundles", "2b");
-    for (const folder of ["text", "mtp"]) await mkdir(join(bundle, folder), { recursive: true });
-    await writeFile(join(bundle, "text", "eliza-1-2b-128k.gguf"), "");
-    await writeFile(join(bundle, "mtp", "drafter-2b.gguf"), "");
-    await ask(runtime);
-    expect(loaded(fake)).toEqual(["eliza-1-2b-128k.gguf"]);
-    expect(fake.contexts[0]).toEqual({
-      kvTypeK: "q8_0",
-      parallel: 1,
-      kvTypeV: "q8_0",
-      flashAttention: "on",
-      drafter: join(bundle, "mtp", "drafter-2b.gguf"),
-      draftMin: 1,
-      draftMax: 1,
-    });
-    const { fields } = await active.current("large");
-    expect(drafterFile(fields)).toMatch(/bundles\/2b\/mtp\/drafter-2b\.gguf$/);
-  });
-
-  it("may be a folder with one model", async () => {
-    const { fake, runtime, dir } = await setUp({}, { LOCAL_LARGE_MODEL: "folder" });
-    await mkdir(join(dir, "folder"));
-    for (const name of ["a-00001-of-00002.gguf", "a-00002-of-00002.gguf", "mmproj-a.gguf"]) {
-      await writeFile(join(dir, "folder", name), "");
-    }
-    await ask(runtime);
-    expect(loaded(fake)).toEqual(["a-00001-of-00002.gguf"]);
-  });
-
-  it("that is a folder with several models is refused with their names", async () => {
-    const { runtime, dir } = await setUp({}, { LOCAL_LARGE_MODEL: "folder" });
-    await mkdir(join(dir, "folder"));
-    for (const name of ["a.gguf", "b.gguf"]) await writeFile(join(dir, "folder", name), "");
-    await expect(ask(runtime)).rejects.toThrow(/several models: a\.gguf, b\.gguf/);
-  });
 });

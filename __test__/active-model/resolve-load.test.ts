@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { machineCapabilities } from "../../ts/active-model/capabilities.js";
 import { parseOverrides } from "../../ts/active-model/overrides.js";
 import {
   describeLoad,
@@ -216,31 +215,6 @@ describe("settings and overrides", () => {
     expect(load.spec.load).toEqual({ gpuLayers: 0, useMmap: false, useMlock: true });
   });
 
-  it("have the names of elizaOS or those of the engine", () => {
-    const eliza = { cacheTypeK: "q8_0", cacheTypeV: "F16", mmap: false, mlock: true, maxThreads: 3 };
-    const own = { kvTypeK: "q8_0", kvTypeV: "f16", useMmap: false, useMlock: true, threads: 3 };
-    expect(parseOverrides(eliza)).toEqual(own);
-    expect(parseOverrides(own)).toEqual(own);
-  });
-
-  it.each([
-    [{ mmap: true, useMmap: false }, /mmap and useMmap are the same option: give one/],
-    [{ kvTypeK: "q4_k" }, /kvTypeK: must be one of f32, f16/],
-    [{ contextSize: 100 }, /contextSize/],
-    [{ contextSize: 4096.5 }, /contextSize/],
-    [{ cacheTypeK: "q4_k" }, /cacheTypeK: must be one of f32, f16/],
-    [{ cacheTypeV: "turbo3" }, /cacheTypeV.*"turbo3"/],
-    [{ gpuLayers: -1 }, /gpuLayers/],
-    [{ maxThreads: 0 }, /maxThreads/],
-    [{ draftMax: 4 }, /draftMax: cannot be overridden/],
-    [{ flashAttention: "yes" }, /flashAttention/],
-    ["text", /Bad load overrides/],
-  ])("%j is refused", (overrides, message) => {
-    const parse = () => parseOverrides(overrides);
-    expect(parse).toThrow(message);
-    expect(parse).toThrow(expect.objectContaining({ code: "INVALID_INPUT" }));
-  });
-
   it("a quantised cache without flash attention is refused", () => {
     expect(() => resolve("eliza-1-2b", { overrides: { flashAttention: false } })).toThrow(
       expect.objectContaining({ message: expect.stringContaining("flash attention") }),
@@ -261,24 +235,5 @@ describe("settings and overrides", () => {
 
   it("tight memory is a warning", () => {
     expect(resolve("qwen3-4b", { memory: 3 }).warnings).toEqual([expect.stringContaining("Memory is tight")]);
-  });
-});
-
-describe("what the machine could do", () => {
-  it("a driver without a module is reported as such", () => {
-    const found = machineCapabilities({
-      ...machine(),
-      devices: [{ name: "CPU", description: "", kind: "cpu", backend: "CPU", memoryTotal: 1, memoryFree: 1 }],
-      accelerators: [
-        { backend: "cuda", available: true, devices: [{ name: "RTX 3060", memoryTotal: 12 * GIB }] },
-        { backend: "vulkan", available: false, devices: [], reason: "there is no Vulkan loader" },
-      ],
-    });
-    expect(found.map(({ id, state }) => [id, state])).toEqual([
-      ["cpu", "active"],
-      ["gpu:cuda", "inactive"],
-      ["gpu:vulkan", "absent"],
-    ]);
-    expect(found[1]?.reason).toBe("RTX 3060 has a working driver, but this build has no cuda module");
   });
 });

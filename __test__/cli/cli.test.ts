@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { fromRoot } from "../../scripts/lib/paths.mjs";
-import { duration, homeShortened, size, table } from "../../ts/cli/support/output.js";
 import { SETTINGS } from "../../ts/settings/settings.js";
 import { pseudoGguf, startHub, type TestHub } from "../helpers/hub-server.js";
 import { MODELS, modelPath } from "../helpers/models.js";
@@ -58,42 +57,6 @@ function ended(child: ChildProcess, input = ""): Promise<Ended> {
 
 const run = (...args: string[]) => ended(start(args));
 const json = (result: Ended) => JSON.parse(result.out);
-
-describe("the text of numbers", () => {
-  it.each([
-    [0, "0 B"],
-    [999, "999 B"],
-    [1000, "1.0 kB"],
-    [999_949, "1.0 MB"],
-    [4_967_494_592, "5.0 GB"],
-    [123_456_789_012, "123 GB"],
-  ])("%i bytes are %s", (bytes, text) => expect(size(bytes)).toBe(text));
-
-  it.each([
-    [0, "0 s"],
-    [59.4, "59 s"],
-    [61, "1 min 01 s"],
-    [3725, "1 h 02 min"],
-  ])("%d seconds are %s", (seconds, text) => expect(duration(seconds)).toBe(text));
-
-  it("paths below the home folder are short and say nothing of their owner", () => {
-    const home = join("/", "home", "ada");
-    expect(homeShortened(`${home}/models/a.gguf, ${home}/b`, home)).toBe("~/models/a.gguf, ~/b");
-    expect(homeShortened("/home/adam/a.gguf", home)).toBe("/home/adam/a.gguf");
-  });
-
-  it("columns line up", () => {
-    expect(
-      table(
-        ["A", "B"],
-        [
-          ["long", "x"],
-          ["s", ""],
-        ],
-      ),
-    ).toBe("A     B\nlong  x\ns");
-  });
-});
 
 describe("the command line", () => {
   it("explains itself, and every command", async () => {
