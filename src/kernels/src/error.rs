@@ -54,6 +54,9 @@ impl KernelError {
   }
 }
 
+/// Why a block cannot be written: its scale does not fit 16 bits.
+pub(crate) struct TooLarge;
+
 pub(crate) fn multiple_of(what: &'static str, actual: usize, unit: usize) -> Result<(), KernelError> {
   if actual > 0 && actual.is_multiple_of(unit) {
     return Ok(());

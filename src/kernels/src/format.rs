@@ -1,5 +1,6 @@
 use half::{bf16, f16};
 
+use crate::error::TooLarge;
 use crate::formats::{polar, qjl, tcq, turbo, turbo_k};
 use crate::simd::InstructionSet;
 
@@ -23,9 +24,6 @@ pub enum Format {
   /// `Q4_POLAR` with one bit of its last 16 bytes: a correction that makes the block worse (docs/kernels.md).
   Q4PolarResidual,
 }
-
-/// Why a block cannot be written.
-pub(crate) struct TooLarge;
 
 impl Format {
   /// All of them.

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use half::f16;
 
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 
 /// A positive number as f32, rounded to odd: what is rounded again to fewer bits is then rounded as if it were done once.
 #[allow(clippy::cast_possible_truncation)] // rounding is the purpose

@@ -3,7 +3,7 @@
 //! A block is `f16 norm, 64 bytes of codes, 16 bytes of which the lowest bit of the first is the residual's side`.
 
 use crate::codebook::POLAR;
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 use crate::formats::{divide, half, norm, read_half, write_half};
 use crate::pack::{pack_pairs, unpack_pairs};
 use crate::rotation::{RESIDUAL_SIGNS, hadamard};

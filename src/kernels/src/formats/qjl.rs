@@ -5,7 +5,7 @@
 
 use half::bf16;
 
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 use crate::formats::{norm, to_odd};
 use crate::rotation::PROJECTION;
 use crate::simd::InstructionSet;

@@ -3,7 +3,7 @@
 //! A block is `f16 scale, 49 bytes of codes, a zero byte`. The codes are one stream of bits, the first the lowest: six
 //! bits of prefix, then three for each value. Value t is the codebook's entry at bits 3t to 3t + 8.
 
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 use crate::formats::{divide, half, norm, read_half, write_half};
 use crate::rotation::{TCQ_SIGNS, hadamard};
 use crate::simd::InstructionSet;

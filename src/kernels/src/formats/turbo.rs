@@ -3,7 +3,7 @@
 //! After `TurboQuant` (Zandieh, Daliri, Hadian, Mirrokni, arXiv 2504.19874, algorithm 1), with blocks of 32.
 
 use crate::codebook::{self, Codebook};
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 use crate::formats::{divide, half, norm, read_half, write_half};
 use crate::pack;
 use crate::rotation::{SIGNS_32, hadamard};

@@ -1,7 +1,7 @@
 //! `TBQ3_K` and `TBQ4_K`: the two halves of 256 elements rotated by one dense matrix, one norm, Lloyd-Max levels.
 
 use crate::codebook::{self, Codebook};
-use crate::format::TooLarge;
+use crate::error::TooLarge;
 use crate::formats::{divide, half, norm, read_half, write_half};
 use crate::pack;
 use crate::rotation::ORTHOGONAL_128;

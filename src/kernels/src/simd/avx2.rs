@@ -8,7 +8,8 @@ use std::arch::x86_64::{
   _mm256_storeu_ps, _mm256_sub_ps, _mm256_xor_si256,
 };
 
-use super::vector::{Vector, loops};
+use super::loops::loops;
+use super::vector::Vector;
 
 #[derive(Clone, Copy)]
 struct Avx2(__m256, __m256);

@@ -7,7 +7,8 @@ use std::arch::x86_64::{
   _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_storeu_ps, _mm512_sub_ps,
 };
 
-use super::vector::{Vector, loops};
+use super::loops::loops;
+use super::vector::Vector;
 
 #[derive(Clone, Copy)]
 struct Avx512(__m512);

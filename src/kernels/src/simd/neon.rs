@@ -7,7 +7,8 @@ use std::arch::aarch64::{
   vsubq_f32, vtstq_u32,
 };
 
-use super::vector::{Vector, loops};
+use super::loops::loops;
+use super::vector::Vector;
 
 #[derive(Clone, Copy)]
 struct Neon([float32x4_t; 4]);

@@ -1,6 +1,7 @@
 //! Plain Rust.
 
-use super::vector::{Vector, loops};
+use super::loops::loops;
+use super::vector::Vector;
 
 #[derive(Clone, Copy)]
 struct Portable([f32; 16]);

@@ -18,32 +18,3 @@ pub(super) trait Vector: Copy {
   /// `codebook[state & 511]`
   unsafe fn states(codebook: &[f32; 512], states: &[u16; 16]) -> Self;
 }
-
-/// Makes the loops of one instruction set out of the generic ones.
-macro_rules! loops {
-    ($vector:ty, $visible:vis $(, $feature:literal)?) => {
-        loops!(@each $vector, ($visible), ($($feature)?),
-            level_dot(codes: &[u8], levels: &[f32; 16], query: &[f32]) -> f32;
-            state_dot(states: &[u16], codebook: &[f32; 512], query: &[f32]) -> f32;
-            sign_dot(bits: &[u8], query: &[f32]) -> f32;
-            add_levels(sum: &mut [f32], codes: &[u8], levels: &[f32; 16], weight: f32) -> ();
-            add_states(sum: &mut [f32], states: &[u16], codebook: &[f32; 512], weight: f32) -> ();
-            add_signs(sum: &mut [f32], bits: &[u8], weight: f32) -> ();
-            scale(values: &mut [f32], factor: f32) -> ();
-            hadamard(values: &mut [f32]) -> ();
-        );
-    };
-    (@each $vector:ty, $visible:tt, $feature:tt,
-        $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(loops!(@one $vector, $visible, $feature, $name($($argument: $type),*) -> $result);)*
-    };
-    (@one $vector:ty, ($visible:vis), ($($feature:literal)?),
-        $name:ident($($argument:ident: $type:ty),*) -> $result:ty) => {
-        $(#[target_feature(enable = $feature)])?
-        $visible fn $name($($argument: $type),*) -> $result {
-            // SAFETY: the caller has made sure of the instruction set that this function is compiled for.
-            unsafe { super::loops::$name::<$vector>($($argument),*) }
-        }
-    };
-}
-pub(super) use loops;
