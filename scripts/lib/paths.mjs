@@ -10,8 +10,10 @@ export const fromRoot = (...parts) => join(root, ...parts);
 /** Cargo's output folder; CARGO_TARGET_DIR is honoured as cargo does. */
 export const targetDir = () => process.env.CARGO_TARGET_DIR ?? fromRoot("target");
 
-/** Development models live outside the repository, so that clones share them. */
-export function modelsDir(env = process.env) {
-  if (env.LOCAL_INFERENCE_DEV_MODELS) return env.LOCAL_INFERENCE_DEV_MODELS;
-  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "local-inference", "models");
-}
+/** What clones share: models and tools live outside the repository. */
+export const cacheDir = (env = process.env) =>
+  join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "local-inference");
+
+/** Where the development models are. */
+export const modelsDir = (env = process.env) =>
+  env.LOCAL_INFERENCE_DEV_MODELS || join(cacheDir(env), "models");

@@ -1,0 +1,35 @@
+// Everything that can be judged without running the code, quick checks first; all of them run, then the failures are named.
+import { done, Failure, main, step } from "./lib/log.mjs";
+import { fromRoot } from "./lib/paths.mjs";
+import { run } from "./lib/run.mjs";
+
+const bin = (name) => fromRoot("node_modules/.bin", name);
+const node = (script, ...args) => [process.execPath, [fromRoot("scripts", script), ...args]];
+
+const CHECKS = {
+  "format and rules of TypeScript": [bin("biome"), ["ci"]],
+  "format of Rust": ["cargo", ["fmt", "--check"]],
+  "file names": [bin("ls-lint"), []],
+  "length of files": node("lint/lines.mjs"),
+  "cycles of imports": node("lint/cycles.mjs"),
+  spelling: node("lint/typos.mjs"),
+  "unused files, exports and npm packages": [bin("knip"), []],
+  "unused crates": node("lint/crates.mjs"),
+  types: [bin("tsc"), ["-p", "tsconfig.json"]],
+  "rules of Rust": node("cargo.mjs", "clippy", "--release", "--workspace", "--", "-D", "warnings"),
+};
+
+main(() => {
+  const failed = [];
+  for (const [name, [command, args]] of Object.entries(CHECKS)) {
+    step(name);
+    try {
+      run(command, args);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failed.push(`${name}: ${error.message}`);
+    }
+  }
+  if (failed.length > 0) throw new Failure(`not clean:\n  ${failed.join("\n  ")}`);
+  done("clean");
+});
