@@ -1,11 +1,19 @@
 import { defineConfig } from "vitest/config";
 
+// A test's folder tells what it runs on. `unit`: no addon. `fake`: the stand-in of __test__/helpers/fake-native.ts.
+// `real`: the addon that was built, with real models. CONTRIBUTING.md says when to use which.
+const tier = (name: string, test: object) => ({
+  extends: true as const,
+  test: { name, include: [`__test__/${name}/**/*.test.ts`], ...test },
+});
+
+const withoutAddon = { setupFiles: ["__test__/helpers/without-addon.ts"] };
+
 export default defineConfig({
   test: {
-    include: ["__test__/**/*.test.ts"],
     environment: "node",
-    // Model weights and the llama.cpp backend are per process: one worker keeps memory and threads bounded.
     pool: "forks",
+    // Model weights and the llama.cpp backend are per process: one worker keeps memory and threads bounded.
     maxWorkers: 1,
     fileParallelism: false,
     // A busy machine decodes 30-100 times slower than an idle one; a test must not fail for that.
@@ -14,5 +22,6 @@ export default defineConfig({
     teardownTimeout: 60_000,
     // Set before the addon loads the OpenMP runtime, which reads them once.
     env: { OMP_THREAD_LIMIT: "2", LOG_LEVEL: "error" },
+    projects: [tier("unit", withoutAddon), tier("fake", withoutAddon), tier("real", {})],
   },
 });
