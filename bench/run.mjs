@@ -13,7 +13,7 @@ import { rows as engineRows, withDerived } from "./lib/rows.mjs";
 import { medians } from "./lib/statistics.mjs";
 import { formatNumber, markdownTable } from "./lib/table.mjs";
 
-const usage = `usage: node bench/run.mjs [--suite engine|concurrency] [--adapters ours,node-llama-cpp] [--rounds N] [--model FILE]
+const usage = `usage: node bench/run.mjs [--suite engine|concurrency|agent] [--adapters ours,node-llama-cpp] [--rounds N] [--model FILE]
                          [--embedding-model FILE] [--threads N] [--json FILE]
 
 Each round starts one process for each adapter, in turn, and the table shows medians over the rounds. The goals in it
@@ -134,7 +134,17 @@ function writeJson(file, plan, results, columns) {
   done(`the figures are in ${file}`);
 }
 
+/** The agent has options of its own: node bench/agent.mjs --help */
+async function runAgent() {
+  process.argv = process.argv.filter(
+    (word, index, all) => word !== "--suite" && all[index - 1] !== "--suite",
+  );
+  await import("./agent.mjs");
+}
+
 await main(async () => {
+  const at = process.argv.indexOf("--suite");
+  if (process.argv[at + 1] === "agent" && at > 0) return runAgent();
   const { values } = parseArgs({ options });
   if (values.help) return console.log(usage);
   const plan = readPlan(values);

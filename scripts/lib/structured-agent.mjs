@@ -42,7 +42,7 @@ class Talker {
     this.events = events;
   }
 
-  /** Says `text` in a fresh room; resolves to what came of it. */
+  /** Says `text` in a room; resolves to what came of it. */
   async say(text, room) {
     const { stringToUuid, ChannelType, createMessageMemory } = this.core;
     const { runtime } = this;
@@ -53,10 +53,21 @@ class Talker {
     const content = { text, source: "test", channelType: ChannelType.DM };
     const message = createMessageMemory({ entityId, roomId, agentId: runtime.agentId, content });
     this.events.length = 0;
-    const answer = await runtime.messageService.handleMessage(runtime, message, async () => [], {});
-    const calls = this.events.filter((event) => event.type === "TEXT_LARGE").length;
+    // As a client does: the answer becomes a message of the room.
+    const deliver = async (answer) => {
+      const memory = { entityId: runtime.agentId, agentId: runtime.agentId, roomId, content: answer };
+      await runtime.createMemory({ ...memory, createdAt: Date.now() }, "messages");
+      return [memory];
+    };
+    const answer = await runtime.messageService.handleMessage(runtime, message, deliver, {});
+    const calls = this.events.filter((event) => event.type === "TEXT_LARGE");
     const reply = answer?.responseContent?.text?.trim() ?? "";
-    return { replied: answer?.didRespond === true && reply !== "", reply, calls };
+    return {
+      replied: answer?.didRespond === true && reply !== "",
+      reply,
+      calls: calls.length,
+      usage: calls.at(-1)?.usage,
+    };
   }
 
   stop() {

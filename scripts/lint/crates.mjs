@@ -36,7 +36,9 @@ function orphans(packages) {
   const manifest = readFileSync(fromRoot("Cargo.toml"), "utf8");
   const section = /\n\[workspace\.dependencies\]\n([\s\S]*?)(?=\n\[)/.exec(manifest)?.[1] ?? "";
   const names = [...section.matchAll(/^([\w-]+)\s*=/gm)].map((match) => match[1]);
-  const asked = new Set(packages.flatMap(({ name, dependencies }) => [name, ...dependencies.map((it) => it.name)]));
+  const asked = new Set(
+    packages.flatMap(({ name, dependencies }) => [name, ...dependencies.map((it) => it.name)]),
+  );
   return names.filter((name) => !asked.has(name)).map((name) => `Cargo.toml: ${name}`);
 }
 

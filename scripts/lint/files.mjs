@@ -10,5 +10,4 @@ export function trackedFiles(...folders) {
   return [...new Set(names)].filter((name) => name !== "" && existsSync(fromRoot(name))).sort();
 }
 
-export const filesUnder = (folder, ending) =>
-  trackedFiles(folder).filter((name) => name.endsWith(ending));
+export const filesUnder = (folder, ending) => trackedFiles(folder).filter((name) => name.endsWith(ending));

@@ -22,6 +22,7 @@ export const metricsRoutes = [
         memory: memoryArbiter().snapshot(),
         contexts: contextReports(),
         types: metricsOf(runtime),
+        prompts: agent.prompts.costs.all(),
       },
     };
   }),

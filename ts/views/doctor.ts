@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { Capability } from "../active-model/capability.js";
 import { describeLoad } from "../active-model/resolve-load.js";
 import type { Agent } from "../agent/agent.js";
+import type { TemplateCost } from "../agent/prompt/costs.js";
 import { freeBytes, sizeOf } from "../download/files.js";
 import { pressureNow } from "../engine/memory/shared.js";
 import { LocalInferenceError } from "../errors.js";
@@ -38,6 +39,8 @@ export interface DoctorReport {
   readonly machine?: MachineView;
   readonly models: { readonly folder: string; readonly freeBytes?: number; readonly installed: number };
   readonly roles: readonly RoleReport[];
+  /** What prompts have cost since the agent started, by template. */
+  readonly prompts: readonly TemplateCost[];
   readonly settings: readonly SettingLine[];
   readonly findings: readonly Finding[];
 }
@@ -65,6 +68,7 @@ export async function doctorReport(agent: Agent, settings: readonly SettingLine[
       installed: installed.length,
     },
     roles,
+    prompts: agent.prompts.costs.all(),
     settings,
     findings,
   };

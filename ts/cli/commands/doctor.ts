@@ -1,3 +1,4 @@
+import type { TemplateCost } from "../../agent/prompt/costs.js";
 import { type DoctorReport, doctorReport, type RoleReport } from "../../views/doctor.js";
 import type { MachineView } from "../../views/machine.js";
 import { settingLines } from "../../views/settings.js";
@@ -13,12 +14,13 @@ export async function doctor(context: CliContext): Promise<void> {
   context.result(report, (shownReport) => homeShortened(shown(shownReport)));
 }
 
-function shown({ machine, models, roles, settings, findings }: DoctorReport): string {
+function shown({ machine, models, roles, prompts, settings, findings }: DoctorReport): string {
   const set = settings.filter(({ source }) => source !== "default" && source !== "unset");
   return [
     ...(machine === undefined ? [] : machineLines(machine)),
     line("models", `${models.folder}, ${models.installed} installed, ${free(models.freeBytes)} free`),
     ...roles.flatMap(roleLines),
+    ...prompts.map((cost) => line("prompts", promptText(cost))),
     ...set.map(({ name, value, source }) => line("setting", `${name}=${value} (${source})`)),
     ...(set.length === 0 ? [line("settings", "all at their defaults")] : []),
     "",
@@ -70,6 +72,11 @@ function roleLines(role: RoleReport, index: number, all: readonly RoleReport[]):
     ...(role.fit === undefined ? [] : [line("", fitText(role.fit))]),
     ...(role.capabilities ?? []).map(({ id, state, reason }) => line("", `${id} ${state}: ${reason}`)),
   ];
+}
+
+function promptText({ template, prompts, promptTokens, evaluatedTokens }: TemplateCost): string {
+  const share = Math.round((100 * evaluatedTokens) / Math.max(1, promptTokens));
+  return `${template}: ${prompts}, ${share} % of ${promptTokens} tokens evaluated`;
 }
 
 function fitText({ verdict, neededBytes, reason }: NonNullable<RoleReport["fit"]>): string {

@@ -6,10 +6,9 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::invalid;
 use super::schema;
 use super::translate::quoted;
-use crate::error::Result;
+use super::{Result, invalid};
 
 /// Most parts.
 const MAX_PARTS: usize = 1_000;

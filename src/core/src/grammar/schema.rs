@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::error::invalid;
-use crate::error::Result;
+use super::{Result, invalid};
 
 /// Keywords whose values are counts; some writers put them down as `2.0`.
 const COUNTS: [&str; 6] =

@@ -2,9 +2,7 @@
 
 use regex::Regex;
 
-use super::constraint::Trigger;
-use super::error::invalid;
-use crate::error::Result;
+use super::{Result, Trigger, invalid};
 
 /// Characters that are kept to look for a pattern in; llama.cpp's patterns look at the beginning of an answer or at a
 /// marker.

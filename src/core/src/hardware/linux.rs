@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::cgroup;
-use super::facts::HardwareFacts;
+use super::{HardwareFacts, cgroup};
 
 /// Fills in what the files below `root` (`/` outside of tests) say; what they do not say stays.
 pub(super) fn refine(mut facts: HardwareFacts, root: &Path) -> HardwareFacts {

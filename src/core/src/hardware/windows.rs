@@ -1,6 +1,6 @@
 //! Windows: memory from `GlobalMemoryStatusEx`, the processor's name from the environment.
 
-use super::facts::HardwareFacts;
+use super::HardwareFacts;
 
 /// `MEMORYSTATUSEX`.
 #[repr(C)]

@@ -1,40 +1,23 @@
-//! A radix tree over histories.
+//! A radix tree over token ids.
 
 use std::collections::BTreeMap;
 
-use crate::history::{History, Media, Stretch};
-use crate::token::Token;
+use crate::decoder::Token;
 
 /// Names a node; valid until its entry is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NodeId(usize);
 
-/// What an edge begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum First {
-  Token(Token),
-  Media(Media),
-}
-
-impl First {
-  fn of(stretch: Stretch<'_>) -> Option<Self> {
-    match stretch {
-      Stretch::Text(tokens) => tokens.first().copied().map(Self::Token),
-      Stretch::Media(media) => Some(Self::Media(media)),
-    }
-  }
-}
-
 #[derive(Debug)]
 struct Node<E> {
-  /// What lies between the parent and this node.
-  edge: History,
+  /// Tokens between the parent and this node.
+  edge: Vec<Token>,
   parent: usize,
-  children: BTreeMap<First, usize>,
+  children: BTreeMap<Token, usize>,
   entry: Option<E>,
 }
 
-/// Entries by their histories. Every leaf but the root has an entry.
+/// Entries by their tokens. Every leaf but the root has an entry.
 #[derive(Debug)]
 pub(super) struct Tree<E> {
   nodes: Vec<Option<Node<E>>>,
@@ -45,18 +28,18 @@ const ROOT: usize = 0;
 
 impl<E> Default for Tree<E> {
   fn default() -> Self {
-    let root = Node { edge: History::default(), parent: ROOT, children: BTreeMap::new(), entry: None };
+    let root = Node { edge: Vec::new(), parent: ROOT, children: BTreeMap::new(), entry: None };
     Self { nodes: vec![Some(root)], free: Vec::new() }
   }
 }
 
-/// Where a walk along a history ended.
+/// Where a walk along some tokens ended.
 struct Walk {
   /// The last node that was entered, even if only part of its edge matched.
   node: usize,
-  /// Cells that matched.
+  /// Tokens that matched.
   matched: usize,
-  /// Cells of the node's edge that matched.
+  /// Tokens of the node's edge that matched.
   within: usize,
 }
 
@@ -78,30 +61,28 @@ impl<E> Tree<E> {
     self.nodes.len() - 1
   }
 
-  fn child(&self, index: usize, first: Option<Stretch<'_>>) -> Option<usize> {
-    self.node(index).children.get(&First::of(first?)?).copied()
-  }
-
-  fn walk(&self, history: &History) -> Walk {
+  fn walk(&self, tokens: &[Token]) -> Walk {
     let mut walk = Walk { node: ROOT, matched: 0, within: 0 };
-    while let Some(child) = self.child(walk.node, history.after(walk.matched).next()) {
+    while let Some(&child) =
+      tokens.get(walk.matched).and_then(|token| self.node(walk.node).children.get(token))
+    {
       let edge = &self.node(child).edge;
-      let within = edge.after(0).common_prefix(history.after(walk.matched));
+      let within = edge.iter().zip(&tokens[walk.matched..]).take_while(|(a, b)| a == b).count();
       walk = Walk { node: child, matched: walk.matched + within, within };
-      if within < edge.len_cells() {
+      if within < self.node(child).edge.len() {
         break;
       }
     }
     walk
   }
 
-  /// Longest beginning of `history` that is in the tree.
-  pub(super) fn shared(&self, history: &History) -> usize {
-    self.walk(history).matched
+  /// Longest beginning of `tokens` that is in the tree.
+  pub(super) fn shared(&self, tokens: &[Token]) -> usize {
+    self.walk(tokens).matched
   }
 
-  /// Every entry: its node, its length, and how much of its beginning `history` shares.
-  pub(super) fn compared(&self, history: &History) -> impl Iterator<Item = (NodeId, usize, usize)> + '_ {
+  /// Every entry: its node, its length, and how much of its beginning `tokens` share.
+  pub(super) fn compared(&self, tokens: &[Token]) -> impl Iterator<Item = (NodeId, usize, usize)> + '_ {
     let mut found = Vec::new();
     let mut open = vec![(ROOT, 0, 0)];
     while let Some((index, depth, shared)) = open.pop() {
@@ -112,8 +93,9 @@ impl<E> Tree<E> {
       open.extend(node.children.values().map(|&child| {
         let edge = &self.node(child).edge;
         // What differs once differs from there on.
-        let common = if shared == depth { edge.after(0).common_prefix(history.after(shared)) } else { 0 };
-        (child, depth + edge.len_cells(), shared + common)
+        let rest = if shared == depth { &tokens[shared..] } else { &[] };
+        let common = edge.iter().zip(rest).take_while(|(a, b)| a == b).count();
+        (child, depth + edge.len(), shared + common)
       }));
     }
     found.into_iter()
@@ -135,38 +117,31 @@ impl<E> Tree<E> {
     self.nodes.get_mut(node.0)?.as_mut()?.entry.as_mut()
   }
 
-  /// The node of exactly `history`, made if need be; it must be given an entry.
-  pub(super) fn place(&mut self, history: &History) -> NodeId {
-    let walk = self.walk(history);
+  /// The node of exactly `tokens`, made if need be; it must be given an entry.
+  pub(super) fn place(&mut self, tokens: &[Token]) -> NodeId {
+    let walk = self.walk(tokens);
     let mut node = walk.node;
-    if walk.within < self.node(node).edge.len_cells() {
+    if walk.within < self.node(node).edge.len() {
       node = self.split(node, walk.within);
     }
-    let rest = history.after(walk.matched);
-    if let Some(first) = rest.clone().next().and_then(First::of) {
-      let mut edge = History::default();
-      edge.append(rest, history.len_cells());
-      let leaf = self.add(Node { edge, parent: node, children: BTreeMap::new(), entry: None });
+    let rest = &tokens[walk.matched..];
+    if let Some(&first) = rest.first() {
+      let leaf = Node { edge: rest.to_vec(), parent: node, children: BTreeMap::new(), entry: None };
+      let leaf = self.add(leaf);
       self.node_mut(node).children.insert(first, leaf);
       node = leaf;
     }
     NodeId(node)
   }
 
-  /// Puts a node after the first `at` cells of the edge of `node`, and returns it.
+  /// Puts a node after the first `at` tokens of the edge of `node`, and returns it.
   fn split(&mut self, node: usize, at: usize) -> usize {
-    let whole = &self.node(node).edge;
-    let (edge, mut rest) = (whole.prefix(at), History::default());
-    rest.append(whole.after(at), whole.len_cells());
-    let (first, next) = (first_of(&edge), first_of(&rest));
-    let parent = self.node(node).parent;
-    self.node_mut(node).edge = rest;
-    let children = next.into_iter().map(|next| (next, node)).collect();
-    let middle = self.add(Node { edge, parent, children, entry: None });
+    let rest = self.node_mut(node).edge.split_off(at);
+    let edge = std::mem::replace(&mut self.node_mut(node).edge, rest);
+    let (parent, first, next) = (self.node(node).parent, edge[0], self.node(node).edge[0]);
+    let middle = self.add(Node { edge, parent, children: BTreeMap::from([(next, node)]), entry: None });
     self.node_mut(node).parent = middle;
-    if let Some(first) = first {
-      self.node_mut(parent).children.insert(first, middle);
-    }
+    self.node_mut(parent).children.insert(first, middle);
     middle
   }
 
@@ -180,18 +155,12 @@ impl<E> Tree<E> {
     let entry = self.nodes.get_mut(node.0)?.as_mut()?.entry.take()?;
     let mut index = node.0;
     while index != ROOT && self.node(index).entry.is_none() && self.node(index).children.is_empty() {
-      let (parent, first) = (self.node(index).parent, first_of(&self.node(index).edge));
+      let (parent, first) = (self.node(index).parent, self.node(index).edge[0]);
       self.nodes[index] = None;
       self.free.push(index);
-      if let Some(first) = first {
-        self.node_mut(parent).children.remove(&first);
-      }
+      self.node_mut(parent).children.remove(&first);
       index = parent;
     }
     Some(entry)
   }
-}
-
-fn first_of(edge: &History) -> Option<First> {
-  edge.after(0).next().and_then(First::of)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::token::Token;
+use crate::decoder::Token;
 
 /// Longest and shortest run of tokens that is looked up.
 const LONGEST: usize = 4;

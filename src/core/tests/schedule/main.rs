@@ -13,8 +13,6 @@ mod failures;
 mod full;
 mod lanes;
 mod limits;
-mod media;
-mod media_properties;
 mod parallel;
 mod prefix;
 mod properties;

@@ -1,7 +1,6 @@
 //! How much a grammar repeats, and how deep its rules stand in one another.
 
-use super::super::error::invalid;
-use super::syntax::{Item, Sequence};
+use super::{Item, Sequence, invalid};
 use crate::error::Result;
 
 /// Most repetitions of repetitions, multiplied.

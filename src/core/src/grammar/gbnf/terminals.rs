@@ -1,8 +1,6 @@
 //! Literals, classes and tokens.
 
-use super::super::error::invalid;
-use super::Parser;
-use super::syntax::{Item, TokenName};
+use super::{Item, Parser, TokenName, invalid};
 use crate::error::Result;
 
 impl Parser<'_> {
