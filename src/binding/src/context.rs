@@ -202,7 +202,7 @@ impl NativeContext {
         Prompt::Text { text, rendered } => model.tokenize(&text, true, rendered),
       };
       match prompt {
-        Ok(prompt) => context.submit(Request { prompt, options, cancel }, sink),
+        Ok(prompt) => context.submit(Request { prompt: prompt.into(), options, cancel }, sink),
         Err(error) => sink.send(Event::Failed(error)),
       }
     });

@@ -163,7 +163,7 @@ impl Source {
     let mut next = events.recv().await.ok_or_else(lost);
     loop {
       match next {
-        Ok(Event::Piece(more)) if !self.cancel.is_cancelled() => append(&mut piece, more),
+        Ok(Event::Piece(more)) if !self.cancel.is_cancelled() => piece.append(more),
         // After a cancel nobody wants what was still on its way.
         Ok(Event::Piece(_)) => piece = Piece::default(),
         Ok(Event::Done(finished)) => {
@@ -238,13 +238,6 @@ impl Drop for Source {
   fn drop(&mut self) {
     self.cancel();
   }
-}
-
-fn append(piece: &mut Piece, more: Piece) {
-  piece.text.push_str(&more.text);
-  piece.reasoning.push_str(&more.reasoning);
-  piece.tokens += more.tokens;
-  piece.logprobs.extend(more.logprobs);
 }
 
 impl From<Finished> for Finish {

@@ -1,22 +1,25 @@
 //! KV caches of conversations on disk: the format of a file, and which files a folder keeps.
 
+mod fingerprint;
 mod folder;
 mod format;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::decoder::Token;
-use crate::digest::{Digest, hex};
+use crate::history::History;
+pub use fingerprint::{EXTENSION, Fingerprint};
 pub use folder::{StateFile, superfluous};
-pub use format::{HEADER_BYTES, Header, Ignored, encode_tokens};
+pub use format::{HEADER_BYTES, Header, Ignored};
+pub use words::{WORD_BYTES, encode_history};
 
-/// A sequence's snapshot with the tokens that it holds.
+/// A sequence's snapshot with the history that it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
-  /// The tokens that were evaluated, in order.
-  pub tokens: Vec<Token>,
+  /// What was evaluated, in order.
+  pub history: History,
   /// What the context made of them.
   pub state: Arc<Vec<u8>>,
 }
@@ -61,28 +64,3 @@ impl StateOptions {
     Self { folder, bytes: 2 << 30, time_to_live: Duration::from_hours(7 * 24), on_battery: false }
   }
 }
-
-/// What a file must have in common with a context to be of use to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fingerprint {
-  /// Of the model's files.
-  pub model: [u64; 2],
-  /// Of everything that changes the numbers in the cache: types, flash attention, rotation.
-  pub settings: [u64; 2],
-  /// Of the version of llama.cpp and of this library.
-  pub build: [u64; 2],
-}
-
-impl Fingerprint {
-  /// Name of the file of a conversation. Other settings and builds have the same name, so that their files are replaced.
-  pub fn file_name(&self, conversation: &str) -> String {
-    let mut digest = Digest::default();
-    digest.piece(&self.model[0].to_le_bytes());
-    digest.piece(&self.model[1].to_le_bytes());
-    digest.piece(conversation.as_bytes());
-    format!("{}.{EXTENSION}", hex(digest.finish()))
-  }
-}
-
-/// Ending of the files in a folder.
-pub const EXTENSION: &str = "kvstate";

@@ -1,10 +1,11 @@
-//! Snapshots of evaluated prompts in memory, found by the tokens they hold: a radix tree with a byte budget.
+//! Snapshots of evaluated prompts in memory, found by the histories they hold: a radix tree with a byte budget.
 
 mod tree;
 
 use std::sync::Arc;
 
-use crate::decoder::{Reach, Token};
+use crate::decoder::Reach;
+use crate::history::History;
 use tree::{NodeId, Tree};
 
 /// Part of the budget that pinned snapshots may take; with more, the longest unused pin becomes an ordinary snapshot.
@@ -24,9 +25,9 @@ struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
   node: NodeId,
-  /// Tokens that the snapshot holds.
+  /// Cells that the snapshot holds.
   pub stored: usize,
-  /// Tokens of the prompt that need no evaluation after it was restored and cut back.
+  /// Cells of the prompt that need no evaluation after it was restored and cut back.
   pub usable: usize,
 }
 
@@ -39,7 +40,7 @@ pub struct Label {
   pub conversation: Option<Arc<str>>,
 }
 
-/// Snapshots by their tokens. When they exceed the budget, the longest unused ones go first, pinned ones last.
+/// Snapshots by their histories. When they exceed the budget, the longest unused ones go first, pinned ones last.
 #[derive(Debug)]
 pub struct PrefixStore {
   tree: Tree<Entry>,
@@ -76,10 +77,10 @@ impl PrefixStore {
     self.tree.entries().next().is_none()
   }
 
-  /// The snapshot that saves a prompt of `tokens` the most evaluation, if its first `limit` tokens may come from one.
+  /// The snapshot that saves a prompt the most evaluation, if its first `limit` cells may come from one.
   /// Of equals the shortest, which is restored fastest.
-  pub fn longest(&self, tokens: &[Token], limit: usize) -> Option<Hit> {
-    let hits = self.tree.compared(tokens).map(|(node, stored, shared)| Hit {
+  pub fn longest(&self, prompt: &History, limit: usize) -> Option<Hit> {
+    let hits = self.tree.compared(prompt).map(|(node, stored, shared)| Hit {
       node,
       stored,
       usable: self.reach.usable(stored, shared, limit),
@@ -95,21 +96,24 @@ impl PrefixStore {
     Some(Arc::clone(&entry.state))
   }
 
-  /// Longest beginning that `tokens` share with anything stored, usable or not.
-  pub fn shared(&self, tokens: &[Token]) -> usize {
-    self.tree.shared(tokens)
+  /// Longest beginning that `history` shares with anything stored, usable or not.
+  pub fn shared(&self, history: &History) -> usize {
+    self.tree.shared(history)
   }
 
-  /// Whether a restored snapshot would give all of `tokens`.
-  pub fn covers(&self, tokens: &[Token]) -> bool {
-    self.longest(tokens, tokens.len()).is_some_and(|hit| hit.usable == tokens.len())
+  /// Whether a restored snapshot would give all of `history`.
+  pub fn covers(&self, history: &History) -> bool {
+    self.covering(history).is_some()
   }
 
-  /// Pins what covers `tokens`; false if nothing does.
-  pub fn pin(&mut self, tokens: &[Token]) -> bool {
-    let Some(hit) = self.longest(tokens, tokens.len()).filter(|hit| hit.usable == tokens.len()) else {
-      return false;
-    };
+  fn covering(&self, history: &History) -> Option<Hit> {
+    let length = history.len_cells();
+    self.longest(history, length).filter(|hit| hit.usable == length)
+  }
+
+  /// Pins what covers `history`; false if nothing does.
+  pub fn pin(&mut self, history: &History) -> bool {
+    let Some(hit) = self.covering(history) else { return false };
     self.clock += 1;
     if let Some(entry) = self.tree.entry_mut(hit.node) {
       (entry.used, entry.pinned) = (self.clock, true);
@@ -118,17 +122,17 @@ impl PrefixStore {
     true
   }
 
-  /// Keeps a snapshot of `tokens`; false if the budget, or what pins leave of it, is too small for it.
-  pub fn insert(&mut self, tokens: &[Token], state: Arc<Vec<u8>>, label: Label) -> bool {
-    let bytes = state.len() + size_of_val(tokens);
-    if bytes > self.budget || tokens.is_empty() {
+  /// Keeps a snapshot of `history`; false if the budget, or what pins leave of it, is too small for it.
+  pub fn insert(&mut self, history: &History, state: Arc<Vec<u8>>, label: Label) -> bool {
+    let bytes = state.len() + history.bytes();
+    if bytes > self.budget || history.is_empty() {
       return false;
     }
     if self.reach == Reach::Any {
-      self.drop_prefixes(tokens);
+      self.drop_prefixes(history);
     }
     self.clock += 1;
-    let node = self.tree.place(tokens);
+    let node = self.tree.place(history);
     let pinned = label.pinned || self.tree.entry_mut(node).is_some_and(|entry| entry.pinned);
     let entry = Entry { state, bytes, used: self.clock, pinned, conversation: label.conversation };
     if let Some(old) = self.tree.set(node, entry) {
@@ -146,11 +150,11 @@ impl PrefixStore {
   }
 
   /// A snapshot that can be cut back to any position makes those of its beginnings superfluous.
-  fn drop_prefixes(&mut self, tokens: &[Token]) {
+  fn drop_prefixes(&mut self, history: &History) {
     let prefixes: Vec<_> = self
       .tree
-      .compared(tokens)
-      .filter(|&(_, stored, shared)| stored == shared && stored < tokens.len())
+      .compared(history)
+      .filter(|&(_, stored, shared)| stored == shared && stored < history.len_cells())
       .map(|(node, ..)| node)
       .filter(|&node| self.tree.entry(node).is_some_and(|entry| !entry.pinned))
       .collect();

@@ -12,6 +12,7 @@ mod costs;
 mod heads;
 mod ngram;
 mod pairing;
+mod stakes;
 mod window;
 
 pub use acceptance::Acceptance;
@@ -20,7 +21,8 @@ pub use costs::Costs;
 pub use heads::{Heads, own_heads};
 pub use ngram::NgramDrafter;
 pub use pairing::{Problem, Unusable, pair};
-pub use window::{Beside, Step, Window};
+pub use stakes::Beside;
+pub use window::{Choice, Window};
 
 /// Longest window that can be asked for.
 pub const MAX_WINDOW: usize = 16;

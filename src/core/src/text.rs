@@ -9,20 +9,10 @@ mod reasoning;
 mod stops;
 mod utf8;
 
+pub use reasoning::ReasoningTags;
 use reasoning::{Channel, ReasoningSplitter};
 use stops::StopMatcher;
 use utf8::Utf8Assembler;
-
-/// How a model marks its reasoning.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReasoningTags {
-  /// The text that opens a block, such as `<think>`. Empty: no block opens within the output.
-  pub start: String,
-  /// The texts that close a block; any of them does. Empty strings are ignored; with none left, a block never closes.
-  pub ends: Vec<String>,
-  /// The prompt already ends inside a block, so the output starts there.
-  pub open: bool,
-}
 
 /// What the text of a generation is searched for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,40 +2,70 @@
 
 use std::time::{Duration, SystemTime};
 
-use local_inference_core::decoder::Token;
 use local_inference_core::durable::{
-  Fingerprint, HEADER_BYTES, Header, Ignored, StateFile, encode_tokens, superfluous,
+  Fingerprint, HEADER_BYTES, Header, Ignored, StateFile, WORD_BYTES, encode_history, superfluous,
 };
+use local_inference_core::history::{History, Media};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 const OURS: Fingerprint = Fingerprint { model: [1, 2], settings: [3, 4], build: [5, 6] };
 
-fn write(tokens: &[Token], state: &[u8]) -> Vec<u8> {
-  let header = Header::new(OURS, "a", tokens, state);
-  [&header.encode()[..], &encode_tokens(tokens), state].concat()
+fn write(history: &History, state: &[u8]) -> Vec<u8> {
+  let header = Header::new(OURS, "a", history, state);
+  [&header.encode()[..], &encode_history(history), state].concat()
 }
 
-fn read(file: &[u8], expected: &Fingerprint, conversation: &str) -> Result<(Vec<Token>, Vec<u8>), Ignored> {
+fn read(file: &[u8], expected: &Fingerprint, conversation: &str) -> Result<(History, Vec<u8>), Ignored> {
   let Some((head, content)) = file.split_first_chunk::<HEADER_BYTES>() else {
     return Err(Ignored::NotAState);
   };
   let header = Header::parse(head, file.len() as u64, expected, conversation)?;
-  let (tokens, state) = content.split_at(usize::try_from(header.tokens).expect("a small number") * 4);
-  Ok((header.check(tokens, state)?, state.to_vec()))
+  let (words, state) = content.split_at(usize::try_from(header.words).expect("a small number") * WORD_BYTES);
+  Ok((header.check(words, state)?, state.to_vec()))
 }
 
 #[test]
 fn a_foreign_file_is_ignored_with_its_reason() {
-  let file = write(&[1, 2, 3], b"state");
-  assert_eq!(read(&file, &OURS, "a"), Ok((vec![1, 2, 3], b"state".to_vec())));
+  let file = write(&[1, 2, 3].into(), b"state");
+  assert_eq!(read(&file, &OURS, "a"), Ok(([1, 2, 3].into(), b"state".to_vec())));
   assert_eq!(read(&file, &Fingerprint { model: [9, 2], ..OURS }, "a"), Err(Ignored::OtherModel));
   assert_eq!(read(&file, &Fingerprint { settings: [3, 9], ..OURS }, "a"), Err(Ignored::OtherSettings));
   assert_eq!(read(&file, &Fingerprint { build: [9, 9], ..OURS }, "a"), Err(Ignored::OtherBuild));
   assert_eq!(read(&file, &OURS, "b"), Err(Ignored::OtherConversation));
   assert_eq!(read(b"GGUF, but no state of a conversation at all: nothing that we know how to read, not even its header, however long it is", &OURS, "a"), Err(Ignored::NotAState));
-  let newer = [&file[..8], &[2], &file[9..]].concat();
-  assert_eq!(read(&newer, &OURS, "a"), Err(Ignored::OtherVersion));
+  let of_version = |version: u8| [&file[..8], &[version], &file[9..]].concat();
+  assert_eq!(read(&of_version(3), &OURS, "a"), Err(Ignored::OtherVersion));
+  assert_eq!(read(&of_version(0), &OURS, "a"), Err(Ignored::OtherVersion));
+  // The version of files with media, but there are none.
+  assert_eq!(read(&of_version(2), &OURS, "a"), Err(Ignored::Damaged));
+}
+
+#[test]
+fn a_text_is_stored_as_it_was_before_there_were_media() {
+  let header = [1_u64, 2, 1, 1, 2, 3, 4, 5, 6];
+  let file = write(&[7, 9].into(), b"s");
+  let numbers: Vec<u8> = header.iter().flat_map(|number| number.to_le_bytes()).collect();
+  assert_eq!(&file[..8], b"LIKVSTAT");
+  assert_eq!(&file[8..8 + numbers.len()], numbers);
+  assert_eq!(&file[HEADER_BYTES..], [7, 0, 0, 0, 9, 0, 0, 0, b's']);
+}
+
+/// Histories of text and media.
+fn history() -> impl Strategy<Value = History> {
+  let media = (any::<[u64; 2]>(), 1..u32::MAX, 1..u32::MAX);
+  let text = vec(0..i32::MAX, 0..8);
+  vec((text, proptest::option::weighted(0.3, media)), 0..5).prop_map(|parts| {
+    let mut history = History::default();
+    for (text, media) in parts {
+      history.extend_from_slice(&text);
+      if let Some((id, cells, positions)) = media {
+        let count = |number: u32| number.try_into().expect("at least 1");
+        history.push_media(Media { id, cells: count(cells), positions: count(positions) });
+      }
+    }
+    history
+  })
 }
 
 #[test]
@@ -74,10 +104,10 @@ proptest! {
 
   #[test]
   fn a_changed_or_cut_file_is_never_taken_for_a_good_one(
-    tokens in vec(any::<i32>(), 0..20), state in vec(any::<u8>(), 0..60), place in any::<prop::sample::Index>(), bit in 0_u32..8
+    history in history(), state in vec(any::<u8>(), 0..60), place in any::<prop::sample::Index>(), bit in 0_u32..8
   ) {
-    let file = write(&tokens, &state);
-    prop_assert_eq!(read(&file, &OURS, "a"), Ok((tokens, state)));
+    let file = write(&history, &state);
+    prop_assert_eq!(read(&file, &OURS, "a"), Ok((history, state)));
     let at = place.index(file.len());
     let mut changed = file.clone();
     changed[at] ^= 1_u8 << bit;

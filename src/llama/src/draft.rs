@@ -33,7 +33,7 @@ pub(crate) struct Drafter {
   batch: usize,
   /// Attention window of a draft model's sliding layers; 0 without them.
   window: i32,
-  /// Assistant and heads: number of tokens before the hidden state that is held.
+  /// Assistant and heads: position of the token that follows the hidden state that is held.
   observed: Vec<Option<usize>>,
   /// Draft model: the tokens in its KV cache.
   held: Vec<Vec<Token>>,
@@ -137,15 +137,14 @@ impl Drafter {
     self.note(&error);
   }
 
-  /// The next token of `sequence` was sampled after row `row` of the target's last batch; `evaluated` tokens come before
-  /// it.
-  pub(crate) fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
+  /// The next token of `sequence`, whose place is `position`, was sampled after row `row` of the target's last batch.
+  pub(crate) fn observe(&mut self, sequence: SequenceId, row: usize, position: usize) {
     if self.kind == Kind::DraftModel || self.failed {
       return;
     }
     let (Ok(index), Ok(row)) = (usize::try_from(sequence), i32::try_from(row)) else { return };
     if self.kind == Kind::Heads {
-      return self.go_on_from(index, sequence, row, evaluated);
+      return self.go_on_from(index, sequence, row, position);
     }
     let mut error = LiError::new();
     // SAFETY: the state is alive; one sequence and one row are passed.
@@ -153,7 +152,7 @@ impl Drafter {
       li_drafter_observe(self.state.as_ptr(), &raw const sequence, &raw const row, 1, &raw mut error);
     }
     if let Some(observed) = self.observed.get_mut(index) {
-      *observed = Some(evaluated);
+      *observed = Some(position);
     }
     self.note(&error);
   }
@@ -188,7 +187,7 @@ impl Drafter {
     for ((&index, tokens), &length) in ready.iter().zip(tokens.chunks(self.most)).zip(&lengths) {
       drafts[index] = tokens[..usize::try_from(length).unwrap_or(0)].to_vec();
       if self.kind == Kind::Heads {
-        self.meet(requests[index].sequence, requests[index].history.len() - 1);
+        self.meet(requests[index].sequence, before_last(&requests[index]).unwrap_or(0));
       } else {
         self.remember(&requests[index], &drafts[index]);
       }
@@ -219,8 +218,8 @@ impl Drafter {
   fn to_raw(&self, request: &DraftRequest) -> LiDraftRequest {
     LiDraftRequest {
       sequence: request.sequence,
-      last: request.history.last().copied().unwrap_or(0),
-      position: i32::try_from(request.history.len() - 1).unwrap_or(i32::MAX),
+      last: request.history.tail().last().copied().unwrap_or(0),
+      position: i32::try_from(before_last(request).unwrap_or(0)).unwrap_or(i32::MAX),
       most: i32::try_from(request.most.min(self.most)).unwrap_or(1),
       temperature: request.draw.map_or(0.0, |draw| draw.temperature),
       // Another stream than that of the model's sampler.
@@ -230,8 +229,7 @@ impl Drafter {
 
   /// Whether a draft can follow the history: the drafter must know everything before the last token.
   fn prepare(&mut self, request: &DraftRequest) -> bool {
-    let (Ok(index), Some(before)) = (usize::try_from(request.sequence), request.history.len().checked_sub(1))
-    else {
+    let (Ok(index), Some(before)) = (usize::try_from(request.sequence), before_last(request)) else {
       return false;
     };
     if request.most == 0 || index >= self.held.len() {
@@ -240,7 +238,10 @@ impl Drafter {
     match self.kind {
       Kind::Heads => self.observed[index] == Some(before) && self.meet(request.sequence, before),
       Kind::Assistant => self.observed[index] == Some(before),
-      _ => self.catch_up(index, request.sequence, &request.history[..before]),
+      // A draft model reads text alone.
+      _ => {
+        request.history.as_text().is_some_and(|text| self.catch_up(index, request.sequence, &text[..before]))
+      }
     }
   }
 
@@ -251,4 +252,10 @@ impl Drafter {
     self.failed = true;
     true
   }
+}
+
+/// Position of the last token of a history, if it ends with one.
+fn before_last(request: &DraftRequest) -> Option<usize> {
+  let last = request.history.len_cells().checked_sub(request.history.tail().len().min(1))?;
+  (last < request.history.len_cells()).then(|| request.history.position(last))
 }

@@ -62,8 +62,8 @@ impl StateStore {
     match self.folder.read(conversation) {
       Ok(None) => Stored::Nothing,
       Ok(Some(saved)) => {
-        let shared = saved.tokens.iter().zip(&request.prompt).take_while(|(a, b)| a == b).count();
-        if shared < LEAST_TOKENS.min(saved.tokens.len()) {
+        let shared = saved.history.common_prefix(&request.prompt);
+        if shared < LEAST_TOKENS.min(saved.history.len_cells()) {
           ignored(&Ignored::OtherPrompt)
         } else {
           Stored::Found(saved)

@@ -1,13 +1,16 @@
-//! A file: header, tokens, state. All numbers are little-endian.
+//! A file: header, history, state. All numbers are little-endian.
 
 use std::fmt;
 
-use super::Fingerprint;
-use crate::decoder::Token;
+use super::fingerprint::Fingerprint;
+use super::words::{WORD_BYTES, decode_history, encode_history};
 use crate::digest::Digest;
+use crate::history::History;
 
 const MAGIC: [u8; 8] = *b"LIKVSTAT";
+/// Of a file with text alone. With media it is the next one, so that a reader without media takes neither.
 const VERSION: u64 = 1;
+const WITH_MEDIA: u64 = 2;
 /// Eight-byte numbers after the magic.
 const NUMBERS: usize = 13;
 /// Length of the header.
@@ -55,10 +58,11 @@ impl fmt::Display for Ignored {
 /// What a file says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
+  version: u64,
   fingerprint: Fingerprint,
   conversation: [u64; 2],
-  /// Number of tokens.
-  pub tokens: u64,
+  /// Four-byte numbers of the history: one a token.
+  pub words: u64,
   /// Bytes of the state.
   pub state: u64,
   checksum: [u64; 2],
@@ -66,20 +70,22 @@ pub struct Header {
 
 impl Header {
   /// The header for a state.
-  pub fn new(fingerprint: Fingerprint, conversation: &str, tokens: &[Token], state: &[u8]) -> Self {
+  pub fn new(fingerprint: Fingerprint, conversation: &str, history: &History, state: &[u8]) -> Self {
+    let words = encode_history(history);
     Self {
+      version: version_of(history),
       fingerprint,
       conversation: Digest::of(conversation.as_bytes()),
-      tokens: tokens.len() as u64,
+      words: (words.len() / WORD_BYTES) as u64,
       state: state.len() as u64,
-      checksum: checksum(&encode_tokens(tokens), state),
+      checksum: checksum(&words, state),
     }
   }
 
   /// The bytes of the header.
   pub fn encode(&self) -> [u8; HEADER_BYTES] {
     let Fingerprint { model, settings, build } = self.fingerprint;
-    let numbers = [VERSION, self.tokens, self.state].into_iter();
+    let numbers = [self.version, self.words, self.state].into_iter();
     let numbers =
       numbers.chain([model, settings, build, self.conversation, self.checksum].into_iter().flatten());
     let mut bytes = [0; HEADER_BYTES];
@@ -104,12 +110,12 @@ impl Header {
     for (number, place) in numbers.iter_mut().zip(bytes[8..].as_chunks::<8>().0) {
       *number = u64::from_le_bytes(*place);
     }
-    let [version, tokens, state, m0, m1, s0, s1, b0, b1, c0, c1, x0, x1] = numbers;
+    let [version, words, state, m0, m1, s0, s1, b0, b1, c0, c1, x0, x1] = numbers;
     let fingerprint = Fingerprint { model: [m0, m1], settings: [s0, s1], build: [b0, b1] };
-    let header = Self { fingerprint, conversation: [c0, c1], tokens, state, checksum: [x0, x1] };
-    let content = tokens.checked_mul(4).and_then(|bytes| bytes.checked_add(state));
+    let header = Self { version, fingerprint, conversation: [c0, c1], words, state, checksum: [x0, x1] };
+    let content = words.checked_mul(WORD_BYTES as u64).and_then(|bytes| bytes.checked_add(state));
     let whole = content.and_then(|bytes| bytes.checked_add(HEADER_BYTES as u64));
-    if version != VERSION {
+    if !(VERSION..=WITH_MEDIA).contains(&version) {
       Err(Ignored::OtherVersion)
     } else if fingerprint.model != expected.model {
       Err(Ignored::OtherModel)
@@ -126,23 +132,23 @@ impl Header {
     }
   }
 
-  /// The tokens of a file's content, if it is what was written.
-  pub fn check(&self, tokens: &[u8], state: &[u8]) -> Result<Vec<Token>, Ignored> {
-    if checksum(tokens, state) != self.checksum {
+  /// The history of a file's content, if it is what was written.
+  pub fn check(&self, words: &[u8], state: &[u8]) -> Result<History, Ignored> {
+    if checksum(words, state) != self.checksum {
       return Err(Ignored::Damaged);
     }
-    Ok(tokens.as_chunks::<4>().0.iter().map(|bytes| Token::from_le_bytes(*bytes)).collect())
+    let history = decode_history(words).ok_or(Ignored::Damaged)?;
+    if version_of(&history) == self.version { Ok(history) } else { Err(Ignored::Damaged) }
   }
 }
 
-/// Tokens as they are stored.
-pub fn encode_tokens(tokens: &[Token]) -> Vec<u8> {
-  tokens.iter().flat_map(|token| token.to_le_bytes()).collect()
+fn version_of(history: &History) -> u64 {
+  if history.as_text().is_some() { VERSION } else { WITH_MEDIA }
 }
 
-fn checksum(tokens: &[u8], state: &[u8]) -> [u64; 2] {
+fn checksum(words: &[u8], state: &[u8]) -> [u64; 2] {
   let mut digest = Digest::default();
-  digest.piece(tokens);
+  digest.piece(words);
   digest.piece(state);
   digest.finish()
 }

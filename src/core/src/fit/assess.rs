@@ -1,6 +1,8 @@
 //! What a model would take and whether it fits, as numbers instead of a refusal.
 
-use super::plan::{self, FitInput, FitPlan};
+use super::input::FitInput;
+use super::plan::{self, FitPlan};
+use super::units::CONTEXT_STEP;
 use crate::error::{ErrorCode, Result};
 
 /// The outcome of [`assess`]. Sizes are in bytes.
@@ -35,7 +37,7 @@ pub fn assess(input: &FitInput) -> Result<Assessment> {
   let fits = outcome.is_ok();
   let plan = outcome.unwrap_or_else(|error| {
     let wanted = input.requested_context.filter(|context| *context > 0);
-    let context = wanted.unwrap_or(input.training_context.min(super::CONTEXT_STEP));
+    let context = wanted.unwrap_or(input.training_context.min(CONTEXT_STEP));
     let mut plan = plan::describe(input, context, plan::cheapest(&choices), "does not fit");
     plan.reason = error.to_string();
     plan

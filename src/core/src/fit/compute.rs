@@ -1,6 +1,6 @@
 //! Estimate of the compute buffers and of the tokenizer's tables.
 
-use super::{MIB, padded};
+use super::units::{MIB, padded};
 use crate::error::Result;
 use crate::gguf::{GgufHeader, ModelKind};
 

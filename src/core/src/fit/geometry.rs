@@ -1,7 +1,7 @@
 //! Shape of the KV cache and of recurrent state.
 
 use super::kv_type::KvType;
-use super::padded;
+use super::units::padded;
 use crate::error::Result;
 use crate::gguf::{GgufHeader, ModelKind};
 
@@ -48,6 +48,13 @@ pub struct KvGeometry {
   pub layers: Vec<LayerCache>,
   /// Bytes of recurrent state per sequence, all layers together (state-space, RWKV and hybrid models).
   pub state_bytes: u64,
+}
+
+impl GgufHeader {
+  /// Shape of the KV cache, the input of [`crate::fit::plan`].
+  pub fn geometry(&self) -> Result<KvGeometry> {
+    KvGeometry::from_header(self)
+  }
 }
 
 impl KvGeometry {

@@ -1,8 +1,8 @@
 //! What is missing, and what would fit.
 
 use super::geometry::CacheKind;
-use super::plan::FitInput;
-use super::{CONTEXT_STEP, readable};
+use super::input::FitInput;
+use super::units::{CONTEXT_STEP, readable};
 use crate::error::{EngineError, ErrorCode, Result};
 
 /// Refuses weights that are larger than the memory.

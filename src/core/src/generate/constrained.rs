@@ -1,18 +1,20 @@
 //! How a constraint shapes a generation: the model's own choice is checked first and everything else is ruled out only
 //! when it is refused, what is determined is not sampled, and an answer that must end early is completed.
 
-use super::{FinishReason, Generation, Piece, Step};
-use crate::decoder::{Among, Decoder, Sampled, Token};
+use super::event::{FinishReason, Piece};
+use super::generation::{Generation, Progress};
+use crate::decoder::{Among, Decode, Sample, Sampled};
 use crate::error::Result;
 use crate::grammar::{Guard, TokenMask, Verdict};
 use crate::options::GenerateOptions;
+use crate::token::Token;
 
 /// Tokens before a limit from which it is looked at whether what is open can still be closed: a quarter of the room,
 /// within these bounds.
 const RESERVE: std::ops::RangeInclusive<usize> = 16..=512;
 
 /// The guard of a request whose options ask for a constraint.
-pub(crate) fn guard<D: Decoder>(decoder: &D, options: &GenerateOptions) -> Result<Option<Guard>> {
+pub(crate) fn guard<D: Sample>(decoder: &D, options: &GenerateOptions) -> Result<Option<Guard>> {
   match (decoder.constraint(options)?, &options.constraint) {
     (Some(constraint), Some(wanted)) => {
       Guard::new(constraint, wanted, options.text.reasoning.as_ref()).map(Some)
@@ -24,7 +26,7 @@ pub(crate) fn guard<D: Decoder>(decoder: &D, options: &GenerateOptions) -> Resul
 impl<S> Generation<S> {
   /// Puts the generation under `guard`. What is determined from the start is taken at once, so that it is evaluated
   /// together with the prompt.
-  pub(crate) fn constrained<D: Decoder<Sampler = S>>(
+  pub(crate) fn constrained<D: Decode + Sample<Sampler = S>>(
     mut self,
     decoder: &mut D,
     guard: Option<Guard>,
@@ -34,14 +36,14 @@ impl<S> Generation<S> {
     let Some(guard) = &mut self.guard else { return Ok(self) };
     let forced = if self.options.logprobs.is_some() { Vec::new() } else { guard.forced_first() };
     // The first token after them is sampled.
-    let mut step = Step { piece: Piece::default(), finish: None, full: false };
-    self.take(decoder, &forced[..forced.len().min(room.saturating_sub(2))], &mut step)?;
-    self.lead = step.piece;
+    let mut progress = Progress { piece: Piece::default(), finish: None, full: false };
+    self.take(decoder, &forced[..forced.len().min(room.saturating_sub(2))], &mut progress)?;
+    self.lead = progress.piece;
     Ok(self)
   }
 
   /// The token that the model would like next, or the one it likes best of those that the constraint admits.
-  pub(super) fn choose<D: Decoder<Sampler = S>>(
+  pub(super) fn choose<D: Decode + Sample<Sampler = S>>(
     &mut self,
     decoder: &mut D,
     row: usize,
@@ -72,7 +74,7 @@ impl<S> Generation<S> {
     Ok(sampled)
   }
 
-  fn judge<D: Decoder<Sampler = S>>(&mut self, decoder: &D, token: Token) -> Result<Verdict> {
+  fn judge<D: Sample<Sampler = S>>(&mut self, decoder: &D, token: Token) -> Result<Verdict> {
     let ended = self.spell(decoder, token);
     match &mut self.guard {
       Some(guard) => guard.judge(token, ended, &self.bytes),
@@ -80,7 +82,7 @@ impl<S> Generation<S> {
     }
   }
 
-  fn tell_guard<D: Decoder<Sampler = S>>(&mut self, decoder: &D, token: Token) -> Result<()> {
+  fn tell_guard<D: Sample<Sampler = S>>(&mut self, decoder: &D, token: Token) -> Result<()> {
     let ended = self.spell(decoder, token);
     match &mut self.guard {
       Some(guard) => guard.accept(token, ended, &self.bytes),
@@ -89,7 +91,7 @@ impl<S> Generation<S> {
   }
 
   /// Puts the text of `token` into `bytes`; returns whether it ends the generation.
-  fn spell<D: Decoder<Sampler = S>>(&mut self, decoder: &D, token: Token) -> bool {
+  fn spell<D: Sample<Sampler = S>>(&mut self, decoder: &D, token: Token) -> bool {
     self.bytes.clear();
     let ended = decoder.is_end(token);
     if !ended {
@@ -98,51 +100,59 @@ impl<S> Generation<S> {
     ended
   }
 
-  /// What the constraint makes of a step: tokens that must follow, the end, a closing before a limit.
-  pub(super) fn follow<D: Decoder<Sampler = S>>(&mut self, decoder: &mut D, mut step: Step) -> Result<Step> {
+  /// What the constraint adds to a sampled token: tokens that must follow, the end, a closing before a limit.
+  pub(super) fn follow<D: Decode + Sample<Sampler = S>>(
+    &mut self,
+    decoder: &mut D,
+    mut progress: Progress,
+  ) -> Result<Progress> {
     if self.lead.tokens > 0 {
       let mut piece = std::mem::take(&mut self.lead);
-      append(&mut piece, std::mem::take(&mut step.piece));
-      step.piece = piece;
+      piece.append(std::mem::take(&mut progress.piece));
+      progress.piece = piece;
     }
     let in_reasoning = self.text.in_reasoning();
-    let Some(guard) = &mut self.guard else { return Ok(step) };
+    let Some(guard) = &mut self.guard else { return Ok(progress) };
     guard.observe(in_reasoning);
-    if step.finish.is_none() && guard.is_complete() {
-      step.finish = Some(FinishReason::Stop);
+    if progress.finish.is_none() && guard.is_complete() {
+      progress.finish = Some(FinishReason::Stop);
     }
-    if step.finish.is_none() {
-      self.jump(decoder, &mut step)?;
+    if progress.finish.is_none() {
+      self.jump(decoder, &mut progress)?;
     }
-    if step.finish != Some(FinishReason::Stop) {
-      self.close(decoder, &mut step);
+    if progress.finish != Some(FinishReason::Stop) {
+      self.close(decoder, &mut progress);
     }
-    Ok(step)
+    Ok(progress)
   }
 
   /// Takes what is determined without sampling it. Not when log probabilities are asked for: they are measured where a
   /// token is sampled.
-  fn jump<D: Decoder<Sampler = S>>(&mut self, decoder: &mut D, step: &mut Step) -> Result<()> {
+  fn jump<D: Decode + Sample<Sampler = S>>(
+    &mut self,
+    decoder: &mut D,
+    progress: &mut Progress,
+  ) -> Result<()> {
     let room = self.remaining(decoder);
     let Some(guard) = &mut self.guard else { return Ok(()) };
     if !self.ending.is_empty() {
       let ending = std::mem::take(&mut self.ending);
-      return self.take(decoder, &ending[..ending.len().min(room.saturating_sub(1))], step);
+      return self.take(decoder, &ending[..ending.len().min(room.saturating_sub(1))], progress);
     }
     let mut forced = if self.options.logprobs.is_some() { Vec::new() } else { guard.forced() };
     // A model that reasons past half of the room would leave none for the answer.
     if forced.is_empty() && room.saturating_mul(2) < self.usage.completion_tokens.saturating_add(room) {
       forced = guard.end_of_reasoning();
     }
-    self.take(decoder, &forced[..forced.len().min(room.saturating_sub(1))], step)
+    self.take(decoder, &forced[..forced.len().min(room.saturating_sub(1))], progress)
   }
 
   /// Takes tokens without sampling them, up to the end of the answer.
-  fn take<D: Decoder<Sampler = S>>(
+  fn take<D: Decode + Sample<Sampler = S>>(
     &mut self,
     decoder: &mut D,
     tokens: &[Token],
-    step: &mut Step,
+    progress: &mut Progress,
   ) -> Result<()> {
     for &token in tokens {
       decoder.accept(&mut self.sampler, token)?;
@@ -154,14 +164,14 @@ impl<S> Generation<S> {
       let delta = self.read(decoder, token, false);
       let in_reasoning = self.text.in_reasoning();
       let stopped = delta.stop.is_some();
-      append(&mut step.piece, self.piece(delta));
-      step.piece.tokens += 1;
+      progress.piece.append(self.piece(delta));
+      progress.piece.tokens += 1;
       let complete = self.guard.as_mut().is_some_and(|guard| {
         guard.observe(in_reasoning);
         guard.is_complete()
       });
       if stopped || complete {
-        step.finish = Some(FinishReason::Stop);
+        progress.finish = Some(FinishReason::Stop);
         break;
       }
     }
@@ -170,50 +180,43 @@ impl<S> Generation<S> {
 
   /// Completes the answer when a limit is as near as what is open needs. What completes it is determined and the end
   /// follows, so none of it is evaluated.
-  fn close<D: Decoder<Sampler = S>>(&mut self, decoder: &D, step: &mut Step) {
+  fn close<D: Decode + Sample<Sampler = S>>(&mut self, decoder: &D, progress: &mut Progress) {
     let remaining = self.remaining(decoder);
     if self.close_check == usize::MAX {
       let room = remaining + self.usage.completion_tokens;
       self.close_check = (room / 4).clamp(*RESERVE.start(), *RESERVE.end());
     }
-    if step.finish.is_none() && remaining > self.close_check {
+    if progress.finish.is_none() && remaining > self.close_check {
       return;
     }
     let Some((closing, tokens)) = self.guard.as_mut().and_then(Guard::closing) else { return };
-    if step.finish.is_none() && tokens < remaining {
+    if progress.finish.is_none() && tokens < remaining {
       self.close_check = remaining - ((remaining - tokens) / 4).max(1);
       return;
     }
     self.text.set_stops_enabled(false);
     let delta = self.text.push(&closing);
-    append(&mut step.piece, self.piece(delta));
-    step.piece.tokens += u32::try_from(tokens).unwrap_or(u32::MAX);
+    progress.piece.append(self.piece(delta));
+    progress.piece.tokens += u32::try_from(tokens).unwrap_or(u32::MAX);
     self.usage.completion_tokens += tokens;
     self.usage.forced_tokens += tokens;
-    step.finish.get_or_insert(self.limit(decoder));
+    progress.finish.get_or_insert(self.limit(decoder));
   }
 
   /// Tokens that may still be generated.
-  pub(crate) fn remaining<D: Decoder<Sampler = S>>(&self, decoder: &D) -> usize {
+  pub(crate) fn remaining<D: Decode>(&self, decoder: &D) -> usize {
     let allowed = self.options.max_tokens.map_or(usize::MAX, |limit| limit as usize);
-    let context = (decoder.context_size() + 1).saturating_sub(self.history.len());
+    let context = (decoder.context_size() + 1).saturating_sub(self.history.len_cells());
     allowed.saturating_sub(self.usage.completion_tokens).min(context)
   }
 
   /// The limit that is nearer.
-  fn limit<D: Decoder<Sampler = S>>(&self, decoder: &D) -> FinishReason {
+  fn limit<D: Decode>(&self, decoder: &D) -> FinishReason {
     let allowed = self.options.max_tokens.map_or(usize::MAX, |limit| limit as usize);
-    let context = (decoder.context_size() + 1).saturating_sub(self.history.len());
+    let context = (decoder.context_size() + 1).saturating_sub(self.history.len_cells());
     let left = allowed.saturating_sub(self.usage.completion_tokens);
     if left <= context { FinishReason::Length } else { FinishReason::Context }
   }
-}
-
-fn append(piece: &mut Piece, more: Piece) {
-  piece.text.push_str(&more.text);
-  piece.reasoning.push_str(&more.reasoning);
-  piece.tokens += more.tokens;
-  piece.logprobs.extend(more.logprobs);
 }
 
 fn tokens_of(words: &[u32]) -> impl Iterator<Item = Token> {

@@ -1,8 +1,8 @@
 //! What cannot run whatever else runs.
 
-use super::Request;
-use crate::decoder::Token;
+use super::request::Request;
 use crate::error::{EngineError, ErrorCode, Result};
+use crate::history::History;
 use crate::options::ContextFull;
 
 /// The error of a generation that must not end because the context is full.
@@ -29,17 +29,23 @@ pub(crate) fn check_request(request: &Request, context_size: usize, can_shift: b
 }
 
 /// Rejects a prompt that cannot be decoded in a context of `context_size` tokens.
-fn check_prompt(prompt: &[Token], context_size: usize) -> Result<()> {
+fn check_prompt(prompt: &History, context_size: usize) -> Result<()> {
   if prompt.is_empty() {
     return Err(EngineError::new(ErrorCode::InvalidInput, "the prompt is empty: give at least one token"));
   }
-  if prompt.len() >= context_size {
+  if prompt.tail().is_empty() {
+    return Err(EngineError::new(
+      ErrorCode::InvalidInput,
+      "the prompt ends with media: add the text that follows it",
+    ));
+  }
+  if prompt.len_cells() >= context_size {
     return Err(EngineError::new(
       ErrorCode::ContextOverflow,
       format!(
         "the prompt has {} tokens, but the context holds {context_size} and needs room for at least one more: \
          shorten the prompt or open a larger context",
-        prompt.len()
+        prompt.len_cells()
       ),
     ));
   }

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek};
 
+use super::error::{damaged, invalid};
 use super::metadata::Metadata;
 use super::reader::{LONGEST_KEPT_STRING, Reader};
 use super::sniff;
 use super::tensor::{TensorInfo, TensorType};
 use super::value::{Array, ArrayContent, StringFacts, Value, ValueType};
-use super::{damaged, invalid};
 use crate::error::Result;
 
 /// Longest array of integers whose elements are kept: per-layer values are at most 512.

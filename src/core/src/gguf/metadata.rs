@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::invalid;
+use super::error::invalid;
 use super::value::{Array, Value};
 use crate::error::Result;
 
@@ -73,7 +73,7 @@ impl Metadata {
     let number = value.as_u64().ok_or_else(|| invalid(format!("{key} is not a non-negative integer")))?;
     if !range.contains(&number) {
       let (low, high) = (range.start(), range.end());
-      return Err(super::damaged(format_args!("{key} is {number}, but {low} to {high} is possible")));
+      return Err(super::error::damaged(format_args!("{key} is {number}, but {low} to {high} is possible")));
     }
     Ok(Some(number))
   }
@@ -87,7 +87,10 @@ impl Metadata {
     };
     let values = array.unsigned().ok_or_else(|| invalid(format!("{key} is not an array of integers")))?;
     if values.len() != layers {
-      return Err(super::damaged(format_args!("{key} has {} entries for {layers} layers", values.len())));
+      return Err(super::error::damaged(format_args!(
+        "{key} has {} entries for {layers} layers",
+        values.len()
+      )));
     }
     Ok(Some(values))
   }

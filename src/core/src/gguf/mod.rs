@@ -5,13 +5,18 @@
 //! without loading its weights. Nothing read from a file decides the size of an allocation before it was compared
 //! with the bytes that are left.
 
+mod error;
 mod file;
 mod header;
 mod hyperparameters;
+mod layer;
+mod layer_keys;
 mod layers;
 mod metadata;
 mod quantization;
+mod read;
 mod reader;
+mod recurrence;
 mod sniff;
 mod split;
 mod tensor;
@@ -19,31 +24,12 @@ mod validate;
 mod value;
 mod vocabulary;
 mod weights;
+mod windows;
 
 pub use file::GgufFile;
 pub use header::{GgufHeader, ModelKind, Pooling};
-pub(crate) use layers::Layer;
+pub(crate) use layer::Layer;
 pub use metadata::Metadata;
 pub use tensor::{TensorInfo, TensorType};
 pub use validate::validate;
 pub use value::{Array, ArrayContent, StringFacts, Value, ValueType};
-
-use crate::error::{EngineError, ErrorCode};
-
-/// What to do about a file that is damaged, the end of most messages.
-const DOWNLOAD_AGAIN: &str = "the file is damaged or incomplete; download it again";
-
-/// A `MODEL_INVALID` error.
-fn invalid(message: impl Into<String>) -> EngineError {
-  EngineError::new(ErrorCode::ModelInvalid, message)
-}
-
-/// A `MODEL_UNSUPPORTED` error.
-fn unsupported(message: impl Into<String>) -> EngineError {
-  EngineError::new(ErrorCode::ModelUnsupported, message)
-}
-
-/// A `MODEL_INVALID` error that ends with the advice to fetch the file again.
-fn damaged(message: impl std::fmt::Display) -> EngineError {
-  invalid(format!("{message}; {DOWNLOAD_AGAIN}"))
-}

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, ErrorKind, Read, Seek};
 
-use super::{damaged, invalid};
+use super::error::{damaged, invalid};
 use crate::error::Result;
 
 /// Longest string that is kept; longer ones are passed over.

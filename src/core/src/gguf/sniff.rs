@@ -1,6 +1,6 @@
 //! Says what a file that is not a GGUF looks like.
 
-use super::{damaged, invalid};
+use super::error::{damaged, invalid};
 use crate::error::EngineError;
 
 /// The error for a file that starts with `start` (up to 64 bytes) instead of the magic.

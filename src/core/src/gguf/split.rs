@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::error::{damaged, invalid};
+use super::metadata::Metadata;
 use super::value::{Value, ValueType};
-use super::{Metadata, damaged, invalid};
 use crate::error::{EngineError, ErrorCode, Result};
 
 /// Place of a file in a split model.

@@ -1,6 +1,6 @@
 //! Tensor types and the table of tensors.
 
-use super::{damaged, unsupported};
+use super::error::{damaged, unsupported};
 use crate::error::Result;
 
 /// A ggml tensor type: how elements are packed into blocks.

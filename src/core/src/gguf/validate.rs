@@ -1,9 +1,12 @@
 //! Checks of a whole header against what llama.cpp asserts on, divides by or indexes with while loading.
 
+use super::error::{damaged, unsupported};
 use super::header::{GgufHeader, ModelKind};
 use super::hyperparameters::{self, Recurrence};
-use super::layers::{Layers, WIDEST};
-use super::{Metadata, damaged, unsupported, vocabulary, weights};
+use super::layer_keys::{MOST_LAYERS, WIDEST};
+use super::layers::Layers;
+use super::metadata::Metadata;
+use super::{vocabulary, weights};
 use crate::error::Result;
 
 /// `LLAMA_MAX_EXPERTS`.
@@ -167,7 +170,7 @@ fn check_divisors(keys: &Keys<'_>, embedding: u64) -> Result<()> {
   for name in ["hrm.layers_per_stack", "hrm.h_cycles", "hrm.l_cycles"] {
     keys.optional(name, 1..=WIDEST)?;
   }
-  keys.optional("decoder_block_count", 1..=super::layers::MOST_LAYERS)?;
+  keys.optional("decoder_block_count", 1..=MOST_LAYERS)?;
   keys.optional("shortconv.l_cache", 2..=WIDEST)?;
   if let Some(head) = keys.optional("wkv.head_size", 1..=embedding)?
     && !embedding.is_multiple_of(head)

@@ -1,7 +1,8 @@
 //! Checks of the vocabulary against what llama.cpp asserts about it.
 
+use super::error::{damaged, invalid, unsupported};
+use super::metadata::Metadata;
 use super::value::{Array, ArrayContent, ValueType};
-use super::{Metadata, damaged, invalid, unsupported};
 use crate::error::Result;
 
 /// How a tokenizer model treats the special tokens that llama.cpp asserts on.

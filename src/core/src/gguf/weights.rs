@@ -1,8 +1,8 @@
 //! Checks of the tensor table against the metadata.
 
+use super::error::{damaged, unsupported};
 use super::hyperparameters;
 use super::tensor::TensorInfo;
-use super::{damaged, unsupported};
 use crate::error::Result;
 
 /// Refuses tensors of types or shapes that llama.cpp would only notice while computing.

@@ -8,9 +8,12 @@ use llguidance::toktrie::{InferenceCapabilities, TokEnv};
 use llguidance::{Matcher, ParserFactory};
 
 use super::close::Closer;
-use super::{ConstraintSource, Result, gbnf, invalid, parts, schema, translate};
-use crate::decoder::Token;
+use super::constraint::ConstraintSource;
+use super::error::invalid;
+use super::{gbnf, parts, schema, translate};
+use crate::error::Result;
 use crate::error::{EngineError, ErrorCode};
+use crate::token::Token;
 
 /// Stack of the thread that compiles: nested sources are read recursively.
 const STACK: usize = 256 << 20;

@@ -4,40 +4,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use llguidance::Matcher;
-use llguidance::toktrie::{SimpleVob, TokEnv, TokTrie};
+use llguidance::toktrie::{TokEnv, TokTrie};
 
 use super::close::Closer;
 use super::compile::{Compiled, Factories};
+use super::constraint::{Constraint, ConstraintSource};
+use super::error::invalid;
 use super::lexicon::Lexicon;
-use super::{Constraint, ConstraintSource, Result, invalid};
-use crate::decoder::Token;
+use super::mask::TokenMask;
+use crate::error::Result;
+use crate::token::Token;
 
 /// Grammars that are kept; the one that was not used for longest goes.
 const KEPT: usize = 32;
-
-/// Tokens that may come next, one bit each.
-pub struct TokenMask(SimpleVob);
-
-impl TokenMask {
-  /// `token` alone of `size` tokens.
-  pub fn only(token: Token, size: usize) -> Self {
-    let mut mask = SimpleVob::alloc(size);
-    if let Some(token) = u32::try_from(token).ok().filter(|&token| (token as usize) < size) {
-      mask.allow_token(token);
-    }
-    Self(mask)
-  }
-
-  /// Bit `token % 32` of word `token / 32` is set when the token may come.
-  pub fn words(&self) -> &[u32] {
-    self.0.as_slice()
-  }
-
-  /// Whether `token` may come.
-  pub fn allows(&self, token: Token) -> bool {
-    u32::try_from(token).is_ok_and(|token| self.0.is_allowed(token))
-  }
-}
 
 type Key = (ConstraintSource, Vec<(String, Token)>);
 
@@ -178,7 +157,7 @@ impl Constraint for Following {
   }
 
   fn mask(&mut self) -> Result<TokenMask> {
-    self.matcher.compute_mask_or_eos().map(TokenMask).map_err(invalid)
+    self.matcher.compute_mask_or_eos().map(TokenMask::new).map_err(invalid)
   }
 
   fn accept(&mut self, token: Token) -> Result<()> {

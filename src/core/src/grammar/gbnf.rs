@@ -1,59 +1,21 @@
 //! GBNF, the notation of llama.cpp's grammars, read into a tree.
 
 mod measure;
+mod syntax;
 mod terminals;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
-use super::invalid;
+use super::error::invalid;
 use crate::error::Result;
+pub(super) use syntax::{Element, Gbnf, Item, Sequence, TokenName};
 
 /// Deepest nesting of groups.
 const MAX_DEPTH: usize = 100;
 /// Most repetitions with a bound; llama.cpp has the same limit.
 const MAX_REPETITION: u32 = 2_000;
-
-/// What an element matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
-  /// Characters one after the other; none at all for an empty literal.
-  Literal(String),
-  /// One character within, or outside, of the ranges.
-  Class { negated: bool, ranges: Vec<(char, char)> },
-  /// One token, or any other: by number, or by its text.
-  Token { negated: bool, name: TokenName },
-  /// A rule, by its index.
-  Rule(usize),
-  /// A choice in parentheses.
-  Group(Vec<Sequence>),
-}
-
-/// How a token is named.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum TokenName {
-  Number(u32),
-  Text(String),
-}
-
-/// An item and how often it comes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Element {
-  pub(super) item: Item,
-  pub(super) least: u32,
-  /// `None`: as often as wanted.
-  pub(super) most: Option<u32>,
-}
-
-pub(super) type Sequence = Vec<Element>;
-
-/// A grammar: alternatives of each rule, and the rule that the text must match.
-#[derive(Debug)]
-pub(super) struct Gbnf {
-  pub(super) rules: Vec<Vec<Sequence>>,
-  pub(super) root: usize,
-}
 
 /// Reads `source`.
 ///

@@ -1,10 +1,12 @@
 //! When a constraint applies: not to reasoning, and a lazy one only from its trigger on.
 
+use super::constraint::{Constraint, ConstraintOptions};
+use super::mask::TokenMask;
 use super::spans::Spans;
 use super::trigger::Search;
-use super::{Constraint, ConstraintOptions, Result, TokenMask};
-use crate::decoder::Token;
+use crate::error::Result;
 use crate::text::ReasoningTags;
+use crate::token::Token;
 
 /// Line ends that may follow a reasoning block before the answer begins.
 const BLANKS: u32 = 4;

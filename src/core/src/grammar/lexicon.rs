@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use llguidance::toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
-use crate::decoder::Token;
+use crate::token::Token;
 
 /// Tokens of a text, as the model's own tokeniser writes it inside a longer one (without begin token or added space).
 pub type Tokenize = Box<dyn Fn(&str) -> Vec<Token> + Send + Sync>;

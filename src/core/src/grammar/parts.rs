@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::error::invalid;
 use super::schema;
 use super::translate::quoted;
-use super::{Result, invalid};
+use crate::error::Result;
 
 /// Most parts.
 const MAX_PARTS: usize = 1_000;

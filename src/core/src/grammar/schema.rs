@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Result, invalid};
+use super::error::invalid;
+use crate::error::Result;
 
 /// Keywords whose values are counts; some writers put them down as `2.0`.
 const COUNTS: [&str; 6] =

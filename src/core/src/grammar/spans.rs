@@ -1,6 +1,6 @@
 //! Where in a text of given and chosen stretches an answer is: some of what is chosen is to be the model's likeliest.
 
-use super::Span;
+use super::constraint::Span;
 
 /// Follows an answer through its spans. Where it leaves them, nothing is known of it any more.
 pub(super) struct Spans {

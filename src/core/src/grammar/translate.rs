@@ -8,10 +8,10 @@ mod facts;
 
 use std::fmt::Write as _;
 
+use super::error::invalid;
 use super::gbnf::{Element, Gbnf, Item, Sequence, TokenName};
-use super::invalid;
-use crate::decoder::Token;
 use crate::error::Result;
+use crate::token::Token;
 use facts::Facts;
 
 /// Most elements of a grammar once its repetitions are written out.

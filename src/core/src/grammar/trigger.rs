@@ -2,7 +2,9 @@
 
 use regex::Regex;
 
-use super::{Result, Trigger, invalid};
+use super::constraint::Trigger;
+use super::error::invalid;
+use crate::error::Result;
 
 /// Characters that are kept to look for a pattern in; llama.cpp's patterns look at the beginning of an answer or at a
 /// marker.

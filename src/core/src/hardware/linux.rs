@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use super::{HardwareFacts, cgroup};
+use super::cgroup;
+use super::facts::HardwareFacts;
 
 /// Fills in what the files below `root` (`/` outside of tests) say; what they do not say stays.
 pub(super) fn refine(mut facts: HardwareFacts, root: &Path) -> HardwareFacts {

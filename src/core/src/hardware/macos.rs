@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 
-use super::HardwareFacts;
+use super::facts::HardwareFacts;
 
 unsafe extern "C" {
   fn sysctlbyname(

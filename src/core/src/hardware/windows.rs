@@ -1,6 +1,6 @@
 //! Windows: memory from `GlobalMemoryStatusEx`, the processor's name from the environment.
 
-use super::HardwareFacts;
+use super::facts::HardwareFacts;
 
 /// `MEMORYSTATUSEX`.
 #[repr(C)]

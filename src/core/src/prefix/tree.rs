@@ -1,23 +1,40 @@
-//! A radix tree over token ids.
+//! A radix tree over histories.
 
 use std::collections::BTreeMap;
 
-use crate::decoder::Token;
+use crate::history::{History, Media, Stretch};
+use crate::token::Token;
 
 /// Names a node; valid until its entry is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NodeId(usize);
 
+/// What an edge begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum First {
+  Token(Token),
+  Media(Media),
+}
+
+impl First {
+  fn of(stretch: Stretch<'_>) -> Option<Self> {
+    match stretch {
+      Stretch::Text(tokens) => tokens.first().copied().map(Self::Token),
+      Stretch::Media(media) => Some(Self::Media(media)),
+    }
+  }
+}
+
 #[derive(Debug)]
 struct Node<E> {
-  /// Tokens between the parent and this node.
-  edge: Vec<Token>,
+  /// What lies between the parent and this node.
+  edge: History,
   parent: usize,
-  children: BTreeMap<Token, usize>,
+  children: BTreeMap<First, usize>,
   entry: Option<E>,
 }
 
-/// Entries by their tokens. Every leaf but the root has an entry.
+/// Entries by their histories. Every leaf but the root has an entry.
 #[derive(Debug)]
 pub(super) struct Tree<E> {
   nodes: Vec<Option<Node<E>>>,
@@ -28,18 +45,18 @@ const ROOT: usize = 0;
 
 impl<E> Default for Tree<E> {
   fn default() -> Self {
-    let root = Node { edge: Vec::new(), parent: ROOT, children: BTreeMap::new(), entry: None };
+    let root = Node { edge: History::default(), parent: ROOT, children: BTreeMap::new(), entry: None };
     Self { nodes: vec![Some(root)], free: Vec::new() }
   }
 }
 
-/// Where a walk along some tokens ended.
+/// Where a walk along a history ended.
 struct Walk {
   /// The last node that was entered, even if only part of its edge matched.
   node: usize,
-  /// Tokens that matched.
+  /// Cells that matched.
   matched: usize,
-  /// Tokens of the node's edge that matched.
+  /// Cells of the node's edge that matched.
   within: usize,
 }
 
@@ -61,28 +78,30 @@ impl<E> Tree<E> {
     self.nodes.len() - 1
   }
 
-  fn walk(&self, tokens: &[Token]) -> Walk {
+  fn child(&self, index: usize, first: Option<Stretch<'_>>) -> Option<usize> {
+    self.node(index).children.get(&First::of(first?)?).copied()
+  }
+
+  fn walk(&self, history: &History) -> Walk {
     let mut walk = Walk { node: ROOT, matched: 0, within: 0 };
-    while let Some(&child) =
-      tokens.get(walk.matched).and_then(|token| self.node(walk.node).children.get(token))
-    {
+    while let Some(child) = self.child(walk.node, history.after(walk.matched).next()) {
       let edge = &self.node(child).edge;
-      let within = edge.iter().zip(&tokens[walk.matched..]).take_while(|(a, b)| a == b).count();
+      let within = edge.after(0).common_prefix(history.after(walk.matched));
       walk = Walk { node: child, matched: walk.matched + within, within };
-      if within < self.node(child).edge.len() {
+      if within < edge.len_cells() {
         break;
       }
     }
     walk
   }
 
-  /// Longest beginning of `tokens` that is in the tree.
-  pub(super) fn shared(&self, tokens: &[Token]) -> usize {
-    self.walk(tokens).matched
+  /// Longest beginning of `history` that is in the tree.
+  pub(super) fn shared(&self, history: &History) -> usize {
+    self.walk(history).matched
   }
 
-  /// Every entry: its node, its length, and how much of its beginning `tokens` share.
-  pub(super) fn compared(&self, tokens: &[Token]) -> impl Iterator<Item = (NodeId, usize, usize)> + '_ {
+  /// Every entry: its node, its length, and how much of its beginning `history` shares.
+  pub(super) fn compared(&self, history: &History) -> impl Iterator<Item = (NodeId, usize, usize)> + '_ {
     let mut found = Vec::new();
     let mut open = vec![(ROOT, 0, 0)];
     while let Some((index, depth, shared)) = open.pop() {
@@ -93,9 +112,8 @@ impl<E> Tree<E> {
       open.extend(node.children.values().map(|&child| {
         let edge = &self.node(child).edge;
         // What differs once differs from there on.
-        let rest = if shared == depth { &tokens[shared..] } else { &[] };
-        let common = edge.iter().zip(rest).take_while(|(a, b)| a == b).count();
-        (child, depth + edge.len(), shared + common)
+        let common = if shared == depth { edge.after(0).common_prefix(history.after(shared)) } else { 0 };
+        (child, depth + edge.len_cells(), shared + common)
       }));
     }
     found.into_iter()
@@ -117,31 +135,38 @@ impl<E> Tree<E> {
     self.nodes.get_mut(node.0)?.as_mut()?.entry.as_mut()
   }
 
-  /// The node of exactly `tokens`, made if need be; it must be given an entry.
-  pub(super) fn place(&mut self, tokens: &[Token]) -> NodeId {
-    let walk = self.walk(tokens);
+  /// The node of exactly `history`, made if need be; it must be given an entry.
+  pub(super) fn place(&mut self, history: &History) -> NodeId {
+    let walk = self.walk(history);
     let mut node = walk.node;
-    if walk.within < self.node(node).edge.len() {
+    if walk.within < self.node(node).edge.len_cells() {
       node = self.split(node, walk.within);
     }
-    let rest = &tokens[walk.matched..];
-    if let Some(&first) = rest.first() {
-      let leaf = Node { edge: rest.to_vec(), parent: node, children: BTreeMap::new(), entry: None };
-      let leaf = self.add(leaf);
+    let rest = history.after(walk.matched);
+    if let Some(first) = rest.clone().next().and_then(First::of) {
+      let mut edge = History::default();
+      edge.append(rest, history.len_cells());
+      let leaf = self.add(Node { edge, parent: node, children: BTreeMap::new(), entry: None });
       self.node_mut(node).children.insert(first, leaf);
       node = leaf;
     }
     NodeId(node)
   }
 
-  /// Puts a node after the first `at` tokens of the edge of `node`, and returns it.
+  /// Puts a node after the first `at` cells of the edge of `node`, and returns it.
   fn split(&mut self, node: usize, at: usize) -> usize {
-    let rest = self.node_mut(node).edge.split_off(at);
-    let edge = std::mem::replace(&mut self.node_mut(node).edge, rest);
-    let (parent, first, next) = (self.node(node).parent, edge[0], self.node(node).edge[0]);
-    let middle = self.add(Node { edge, parent, children: BTreeMap::from([(next, node)]), entry: None });
+    let whole = &self.node(node).edge;
+    let (edge, mut rest) = (whole.prefix(at), History::default());
+    rest.append(whole.after(at), whole.len_cells());
+    let (first, next) = (first_of(&edge), first_of(&rest));
+    let parent = self.node(node).parent;
+    self.node_mut(node).edge = rest;
+    let children = next.into_iter().map(|next| (next, node)).collect();
+    let middle = self.add(Node { edge, parent, children, entry: None });
     self.node_mut(node).parent = middle;
-    self.node_mut(parent).children.insert(first, middle);
+    if let Some(first) = first {
+      self.node_mut(parent).children.insert(first, middle);
+    }
     middle
   }
 
@@ -155,12 +180,18 @@ impl<E> Tree<E> {
     let entry = self.nodes.get_mut(node.0)?.as_mut()?.entry.take()?;
     let mut index = node.0;
     while index != ROOT && self.node(index).entry.is_none() && self.node(index).children.is_empty() {
-      let (parent, first) = (self.node(index).parent, self.node(index).edge[0]);
+      let (parent, first) = (self.node(index).parent, first_of(&self.node(index).edge));
       self.nodes[index] = None;
       self.free.push(index);
-      self.node_mut(parent).children.remove(&first);
+      if let Some(first) = first {
+        self.node_mut(parent).children.remove(&first);
+      }
       index = parent;
     }
     Some(entry)
   }
+}
+
+fn first_of(edge: &History) -> Option<First> {
+  edge.after(0).next().and_then(First::of)
 }

@@ -1,96 +1,99 @@
 //! What goes into the next batch.
 
-use super::Scheduler;
-use super::speculation::Draft;
-use crate::decoder::Decoder;
+use super::kv_cache::KvCache;
+use super::requests::{Requests, Running};
+use crate::decoder::{BatchToken, MediaPlace, SequenceId, Token};
 use crate::generate::Sink;
-use crate::options::Lane;
+use crate::history::Stretch;
 
-/// Part of a batch that prefill takes beside requests of a more urgent lane: they go on nearly as fast as alone.
-const BESIDE_MORE_URGENT: usize = 16;
-/// Part of a batch that prefill takes beside streams of its own lane. Small batches cost a CPU no throughput
-/// (docs/concurrency.md), and the streams get a token with each.
-const BESIDE_STREAMS: usize = 8;
-/// Part of a batch that background prefill takes otherwise: a request that comes meanwhile waits no longer than for that.
-const IN_BACKGROUND: usize = 16;
-
-/// Row of the batch whose logits belong to the request in slot `slot`.
-pub(super) struct Row {
-  pub(super) slot: usize,
-  pub(super) index: usize,
-  /// What was drafted to follow it.
-  pub(super) draft: Draft,
+/// The tokens of the next decode.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+  tokens: Vec<BatchToken>,
 }
 
-impl<D: Decoder, K: Sink> Scheduler<D, K> {
-  /// Slots whose sinks take another piece, the most urgent request first.
-  pub(super) fn ready(&self) -> Vec<usize> {
-    let mut ready: Vec<_> = self
-      .slots
-      .iter()
-      .enumerate()
-      .filter_map(|(index, slot)| slot.running.as_ref().map(|running| (running, index)))
-      .filter(|(running, _)| running.sink.ready())
-      .map(|(running, index)| (running.ticket.rank(), index))
-      .collect();
-    ready.sort_unstable();
-    ready.into_iter().map(|(_, index)| index).collect()
+impl Batch {
+  pub(super) fn tokens(&self) -> &[BatchToken] {
+    &self.tokens
   }
 
-  /// Puts the next tokens of the requests in `slots` (the most urgent first) into the batch. Returns the rows to sample
-  /// from.
-  pub(super) fn fill_batch(&mut self, slots: &[usize]) -> Vec<Row> {
-    self.batch.clear();
+  pub(super) fn has(&self, sequence: SequenceId) -> bool {
+    self.tokens.iter().any(|token| token.sequence == sequence)
+  }
+
+  /// Whether a token is sampled after every row: there is no prefill in it.
+  pub(super) fn is_plain(&self) -> bool {
+    self.tokens.iter().all(|token| token.logits)
+  }
+
+  /// Puts the next tokens of the requests in `shares` (slots, and the most tokens of each) into the batch, fewer if
+  /// media come before or a snapshot is due. Returns the rows to sample from, with their slots.
+  pub(super) fn fill<S, K: Sink>(
+    &mut self,
+    shares: &[(usize, usize)],
+    requests: &mut Requests<S, K>,
+    cache: &mut KvCache,
+  ) -> Vec<(usize, usize)> {
+    self.tokens.clear();
     let mut rows = Vec::new();
-    for (slot, count) in self.shares(slots) {
-      if self.slots[slot].push(count, &mut self.batch) {
-        rows.push(Row { slot, index: self.batch.len() - 1, draft: Draft::default() });
+    for &(slot, count) in shares {
+      let Some(running) = requests.get_mut(slot) else { continue };
+      if self.push(running, slot, count, cache) {
+        rows.push((slot, self.tokens.len() - 1));
       }
     }
     rows
   }
 
-  /// Tokens of each slot: one each, so that a long prefill never stalls a stream, and the rest of the batch for prefill,
-  /// the most urgent request first. A batch smaller than the number of requests goes round.
-  fn shares(&mut self, slots: &[usize]) -> Vec<(usize, usize)> {
-    let size = self.decoder.batch_size();
-    let turn = |index: usize| self.slots[index].running.as_ref().map_or(0, |running| running.turn);
-    let mut chosen = slots.to_vec();
-    chosen.sort_by_key(|&index| turn(index));
-    chosen.truncate(size);
-    for &index in &chosen {
-      self.turns += 1;
-      if let Some(running) = &mut self.slots[index].running {
-        running.turn = self.turns;
-      }
+  /// Adds the next `count` tokens of a request. Returns whether these are its last ones, after which one is sampled.
+  fn push<S, K>(
+    &mut self,
+    running: &mut Running<S, K>,
+    slot: usize,
+    count: usize,
+    cache: &mut KvCache,
+  ) -> bool {
+    let history = &running.generation.history;
+    let from = cache.cached(slot).len_cells();
+    let Some(Stretch::Text(text)) = history.after(from).next() else { return false };
+    let due = running.checkpoints.iter().copied().find(|&at| at > from).unwrap_or(usize::MAX);
+    let to = from + text.len().min(count).min(due - from);
+    let (sequence, first) = (cache.id(slot), history.position(from));
+    for (index, &token) in text[..to - from].iter().enumerate() {
+      let logits = from + index + 1 == history.len_cells();
+      self.tokens.push(BatchToken { token, position: position(first + index), sequence, logits });
     }
-    let most_urgent_first: Vec<_> = slots.iter().copied().filter(|slot| chosen.contains(slot)).collect();
-    let (mut room, mut given) = (size - chosen.len(), 0);
-    let share = |&index: &usize| {
-      let left = self.allowance(index, &chosen, size).saturating_sub(given);
-      let more = room.min(left).min(self.slots[index].tail().saturating_sub(1));
-      room -= more;
-      given += more;
-      (index, 1 + more)
-    };
-    most_urgent_first.iter().map(share).collect()
+    cache.extend(slot, history, to);
+    running.begun = true;
+    to == history.len_cells()
   }
 
-  /// Most tokens of prefill that a batch with the requests of `chosen` holds once that of slot `index` is in it.
-  fn allowance(&self, index: usize, chosen: &[usize], size: usize) -> usize {
-    let Some(own) = self.slots[index].running.as_ref().map(|running| running.ticket.lane()) else { return 0 };
-    let others = || {
-      chosen.iter().filter(|&&other| other != index).filter_map(|&other| self.slots[other].running.as_ref())
-    };
-    let part = if others().any(|other| other.ticket.lane() < own) {
-      BESIDE_MORE_URGENT
-    } else if others().any(|other| other.ticket.lane() == own && other.generation.answers()) {
-      BESIDE_STREAMS
-    } else if own == Lane::Background {
-      IN_BACKGROUND
-    } else {
-      1
-    };
-    size.div_ceil(part)
+  /// Adds drafted tokens to a batch that [is plain](Self::is_plain): after each of the others, in their order, those
+  /// that `drafts` gives. Returns where each of the others is now.
+  pub(super) fn interleave<'a>(&mut self, drafts: impl Iterator<Item = (usize, &'a [Token])>) -> Vec<usize> {
+    let newest = std::mem::take(&mut self.tokens);
+    let mut rows = Vec::with_capacity(newest.len());
+    for (newest, (first, draft)) in newest.into_iter().zip(drafts) {
+      rows.push(self.tokens.len());
+      self.tokens.push(newest);
+      for (index, &token) in draft.iter().enumerate() {
+        let sequence = newest.sequence;
+        self.tokens.push(BatchToken { token, position: position(first + index), sequence, logits: true });
+      }
+    }
+    rows
   }
+}
+
+/// The media that a request has to evaluate next, if it has.
+pub(super) fn next_media<S, K>(running: &Running<S, K>, slot: usize, cache: &KvCache) -> Option<MediaPlace> {
+  let history = &running.generation.history;
+  let cached = cache.cached(slot).len_cells();
+  let Some(Stretch::Media(media)) = history.after(cached).next() else { return None };
+  Some(MediaPlace { media, position: position(history.position(cached)), sequence: cache.id(slot) })
+}
+
+/// A position as llama.cpp counts: contexts end long before the numbers do.
+fn position(position: usize) -> i32 {
+  i32::try_from(position).unwrap_or(i32::MAX)
 }

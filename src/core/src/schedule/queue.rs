@@ -2,12 +2,29 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Arrival, Settings};
+use super::settings::Settings;
 use crate::durable::Stored;
 use crate::error::{EngineError, ErrorCode};
 use crate::generate::{Event, FinishReason, Finished, Request, Sink, check_request};
 use crate::options::Lane;
 use crate::stats::{Stopwatch, Usage};
+
+/// A request that comes in.
+pub struct Arrival<K> {
+  /// The request; its options are validated.
+  pub request: Request,
+  /// Where its events go.
+  pub sink: K,
+  /// What was found of its conversation.
+  pub stored: Stored,
+}
+
+impl<K> Arrival<K> {
+  /// A request without a stored conversation.
+  pub fn new(request: Request, sink: K) -> Self {
+    Self { request, sink, stored: Stored::Nothing }
+  }
+}
 
 /// A request counts as one of the lane above after this many younger ones were started before it, and so on.
 ///
@@ -139,7 +156,7 @@ impl<K: Sink> Queue<K> {
 
 impl<K> Waiting<K> {
   fn cancelled(&self) -> Finished {
-    let mut usage = Usage { prompt_tokens: self.request.prompt.len(), ..Usage::default() };
+    let mut usage = Usage { prompt_tokens: self.request.prompt.len_cells(), ..Usage::default() };
     self.clock.write(&mut usage);
     Finished { reason: FinishReason::Cancelled, stop: None, usage }
   }

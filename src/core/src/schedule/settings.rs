@@ -15,8 +15,8 @@ pub struct Settings {
   pub queue_timeout: Option<Duration>,
   /// Most bytes of snapshots in memory. Default 0: none are made.
   pub cache_bytes: usize,
-  /// Tokens that a request has to evaluate, and is expected to answer with, from which on what free sequences keep for
-  /// others moves into snapshots: each token looks at every cell, and a copy costs about as much as 200 tokens' looks.
+  /// A request expected to process at least this many tokens, prompt and answer, first moves what idle sequences cache
+  /// into snapshots. Every token attends to all occupied cells; a copy costs about as much as 200 tokens of that.
   /// Default 256.
   pub long_request: usize,
   /// Hands out a snapshot at the end of each request of a conversation. Default false.

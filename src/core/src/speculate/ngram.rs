@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::decoder::Token;
+use crate::token::Token;
 
 /// Longest and shortest run of tokens that is looked up.
 const LONGEST: usize = 4;

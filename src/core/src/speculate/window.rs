@@ -1,19 +1,15 @@
 //! How many tokens to draft next.
 
+use super::acceptance::Acceptance;
 use super::account::{Account, Share};
-use super::{Acceptance, Costs, Limits, expected_tokens};
+use super::costs::Costs;
+use super::stakes::{Beside, SHORTEST_PAUSE, WORTHWHILE, could_pay, longest_pause, probe, reading, stake};
+use super::{Limits, expected_tokens};
 
 /// Plain steps that a probe leaves in the account, so that a window can open if it finds the drafter right; less where the
 /// shortest one risks less.
 const DEAREST_RESERVE: f64 = 1.5;
-/// Gain that a window must promise; less is not worth the variance.
-const WORTHWHILE: f64 = 1.02;
-/// Share of the time that looking whether drafting would pay may take.
-const PROBE_SHARE: f64 = 0.01;
-/// Longest pause between two such looks, in steps.
-const LONGEST_PAUSE: u32 = 64;
-const SHORTEST_PAUSE: u32 = 4;
-/// Right probes in a row after which it is known that drafting does not pay even so.
+/// After this many correct probes in a row without a window opening, drafting is known not to pay.
 const LONGEST_RUN: u32 = 6;
 /// Longest pause where probes are often right, but not often enough.
 const PAUSE_IF_OFTEN_RIGHT: u32 = 24;
@@ -30,22 +26,13 @@ const PRIOR: f64 = 0.6;
 
 /// What the next step of a sequence does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum Choice {
   /// Decodes one token.
   Plain,
   /// Decodes one token, and drafts one only to see whether it is the one that follows.
   Probe,
   /// Drafts this many tokens and decodes them with the last one.
   Draft(usize),
-}
-
-/// What else is in the decode.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Beside {
-  /// Rows of other sequences.
-  pub rows: usize,
-  /// Tokens that these are expected to yield.
-  pub tokens: f64,
 }
 
 /// Chooses the window of one sequence, step by step.
@@ -106,14 +93,14 @@ impl Window {
     beside: Beside,
     room: usize,
     unread: usize,
-  ) -> Step {
+  ) -> Choice {
     let max = self.limits.max.min(room);
     self.unread = if self.reading { self.unread.max(unread) } else { unread };
     if !self.limits.adaptive {
-      return if max == 0 { Step::Plain } else { Step::Draft(max) };
+      return if max == 0 { Choice::Plain } else { Choice::Draft(max) };
     }
     if max < self.limits.min {
-      return Step::Plain;
+      return Choice::Plain;
     }
     if !costs.known() || account.owes() && !self.reading && self.to_read(costs, beside) > LITTLE_READING {
       return self.plain();
@@ -127,9 +114,9 @@ impl Window {
       0 => self.without(costs, account, beside, max),
       window if self.doubtful(costs, beside.rows + 1 + window) => self.plain(),
       window => {
-        account.reserve(Self::stake(costs, beside, window));
+        account.reserve(stake(costs, beside, window));
         self.since_plain += 1;
-        Step::Draft(window)
+        Choice::Draft(window)
       }
     }
   }
@@ -145,21 +132,21 @@ impl Window {
       (best + 1..=max).find(|window| *window >= self.limits.min && !costs.measured(beside.rows + 1 + window))
     };
     let window = if best == 0 { Some(self.limits.min) } else { unknown() };
-    window.filter(|&window| Self::stake(costs, beside, window) + self.to_read(costs, beside) <= credit)
+    window.filter(|&window| stake(costs, beside, window) + self.to_read(costs, beside) <= credit)
   }
 
   /// Cost of what the drafter has to read, in tokens.
   fn to_read(&self, costs: &Costs, beside: Beside) -> f64 {
-    costs.reading(self.unread) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1)
+    reading(costs, beside, self.unread)
   }
 
   fn doubtful(&self, costs: &Costs, rows: usize) -> bool {
     costs.repeats(rows) && self.since_plain >= costs.trust(rows)
   }
 
-  fn plain(&mut self) -> Step {
+  fn plain(&mut self) -> Choice {
     self.since_plain = 0;
-    Step::Plain
+    Choice::Plain
   }
 
   /// The window that promises most while it risks no more than `credit`; 0 for none.
@@ -177,7 +164,7 @@ impl Window {
       // On a mere hope nothing is read that could not be paid at once.
       let reading = if tried { 0.0 } else { self.to_read(costs, beside) };
       if !tried && (untried > 1 || costs.repeats(rows + window))
-        || Self::stake(costs, beside, window) + reading > credit
+        || stake(costs, beside, window) + reading > credit
       {
         continue;
       }
@@ -191,44 +178,26 @@ impl Window {
     best.0
   }
 
-  /// Whether some window would pay if every drafted token were right.
-  #[allow(clippy::cast_precision_loss, reason = "windows are small")]
-  fn could_pay(&self, costs: &Costs, beside: Beside, max: usize) -> bool {
-    let rows = beside.rows + 1;
-    let plain = (beside.tokens + 1.0) / costs.ratio(rows);
-    (self.limits.min..=max).any(|window| {
-      let cost = costs.hopeful_ratio(rows + window) + costs.draft(window);
-      beside.tokens + 1.0 + window as f64 > plain * WORTHWHILE * cost
-    })
-  }
-
-  /// Tokens lost against plain decoding when none of `window` drafted tokens is accepted.
-  fn stake(costs: &Costs, beside: Beside, window: usize) -> f64 {
-    let plain = costs.ratio(beside.rows + 1);
-    let more = costs.ratio(beside.rows + 1 + window) - plain + costs.draft(window);
-    more.max(0.0) * (beside.tokens + 1.0) / plain
-  }
-
-  fn without(&mut self, costs: &Costs, account: &mut Account, beside: Beside, max: usize) -> Step {
+  fn without(&mut self, costs: &Costs, account: &mut Account, beside: Beside, max: usize) -> Choice {
     self.plain();
     if self.wait > 0 {
       self.wait -= 1;
-      return Step::Plain;
+      return Choice::Plain;
     }
-    if !self.could_pay(costs, beside, max) {
-      return Step::Plain;
+    if !could_pay(costs, beside, self.limits.min..=max) {
+      return Choice::Plain;
     }
     // A probe must leave enough to open a window if it finds the drafter right.
-    let price = costs.draft(1) * (beside.tokens + 1.0) / costs.ratio(beside.rows + 1);
+    let price = probe(costs, beside);
     let reading = self.to_read(costs, beside);
-    if price + reading + Self::stake(costs, beside, self.limits.min).min(DEAREST_RESERVE)
+    if price + reading + stake(costs, beside, self.limits.min).min(DEAREST_RESERVE)
       > self.share.credit(account)
     {
-      return Step::Plain;
+      return Choice::Plain;
     }
     self.wait = self.pause;
     self.share.pay(account, price);
-    Step::Probe
+    Choice::Probe
   }
 
   /// A plain step is done.
@@ -277,17 +246,10 @@ impl Window {
     #[allow(clippy::cast_precision_loss, reason = "windows are small")]
     let gained = accepted as f64;
     account.owe(self.to_read(costs, beside));
-    self.share.pay(account, Self::stake(costs, beside, drafted) - gained);
+    self.share.pay(account, stake(costs, beside, drafted) - gained);
     self.share.tokens(account, gained + 1.0);
     self.pause = SHORTEST_PAUSE;
     self.wait = 0;
     self.run = 0;
   }
-}
-
-/// Steps between probes that keep their cost below [`PROBE_SHARE`].
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before the cast")]
-fn longest_pause(costs: &Costs) -> u32 {
-  let steps = costs.draft(1) / PROBE_SHARE;
-  steps.clamp(f64::from(SHORTEST_PAUSE), f64::from(LONGEST_PAUSE)) as u32
 }

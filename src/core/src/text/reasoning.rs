@@ -1,7 +1,17 @@
 //! Separates reasoning blocks from the answer and removes their tags.
 
-use super::ReasoningTags;
 use super::automaton::{Automaton, Scan};
+
+/// How a model marks its reasoning.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReasoningTags {
+  /// The text that opens a block, such as `<think>`. Empty: no block opens within the output.
+  pub start: String,
+  /// The texts that close a block; any of them does. Empty strings are ignored; with none left, a block never closes.
+  pub ends: Vec<String>,
+  /// The prompt already ends inside a block, so the output starts there.
+  pub open: bool,
+}
 
 /// Where a piece of text belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use local_inference_core::decoder::Token;
 use local_inference_core::error::{ErrorCode, Result};
 use local_inference_core::grammar::{Constraint, ConstraintSource, GrammarEngine, Lexicon};
 
-const WORDS: &[&str] =
-  &["\"name\"", "{\"", "\": ", "true", "false", "null", "hello", " world", "</", "text>", "ab", "12", "  "];
+const WORDS: [&str; 13] =
+  ["\"name\"", "{\"", "\": ", "true", "false", "null", "hello", " world", "</", "text>", "ab", "12", "  "];
 /// A control token, and the end.
-pub(crate) const CALL: Token = 256 + WORDS.len() as Token;
+pub(crate) const CALL: Token = 256 + 13;
 pub(crate) const END: Token = CALL + 1;
 
 pub(crate) fn engine() -> &'static GrammarEngine {
@@ -25,7 +25,7 @@ pub(crate) fn engine() -> &'static GrammarEngine {
       ends: vec![END],
       tokenize: Box::new(|text| tokens(text.as_bytes())),
     };
-    GrammarEngine::new(lexicon).unwrap()
+    GrammarEngine::new(lexicon).expect("the vocabulary is a good one")
   })
 }
 
@@ -34,9 +34,10 @@ pub(crate) fn tokens(mut bytes: &[u8]) -> Vec<Token> {
   let mut tokens = Vec::new();
   while let Some(&first) = bytes.first() {
     let longest = WORDS.iter().enumerate().filter(|(_, word)| bytes.starts_with(word.as_bytes()));
-    let (token, length) = longest
-      .max_by_key(|(_, word)| word.len())
-      .map_or((Token::from(first), 1), |(index, word)| (256 + Token::try_from(index).unwrap(), word.len()));
+    let (token, length) =
+      longest.max_by_key(|(_, word)| word.len()).map_or((Token::from(first), 1), |(index, word)| {
+        (Token::try_from(256 + index).expect("few words"), word.len())
+      });
     tokens.push(token);
     bytes = &bytes[length..];
   }
@@ -57,7 +58,7 @@ pub(crate) fn parts(text: &str) -> ConstraintSource {
 
 #[track_caller]
 pub(crate) fn start(source: &ConstraintSource) -> Box<dyn Constraint> {
-  engine().start(source, &[]).unwrap()
+  engine().start(source, &[]).expect("the source is a good one")
 }
 
 /// Follows `text`; whether every token of it is admitted.
@@ -75,7 +76,7 @@ pub(crate) fn follow(constraint: &mut dyn Constraint, text: &str) -> Result<bool
 #[track_caller]
 pub(crate) fn matches(source: &ConstraintSource, text: &str) -> bool {
   let mut constraint = start(source);
-  follow(&mut *constraint, text).unwrap() && constraint.can_end()
+  follow(&mut *constraint, text).expect("the text can be followed") && constraint.can_end()
 }
 
 #[track_caller]
@@ -89,9 +90,9 @@ pub(crate) fn refused(source: &ConstraintSource) -> String {
 #[track_caller]
 pub(crate) fn closed(source: &ConstraintSource, text: &str) -> String {
   let mut constraint = start(source);
-  assert!(follow(&mut *constraint, text).unwrap(), "{text} is admitted");
+  assert!(follow(&mut *constraint, text).expect("the text can be followed"), "{text} is admitted");
   let closing = constraint.closing().unwrap_or_else(|| panic!("{text} has a closing"));
-  let closing = String::from_utf8(closing).unwrap();
+  let closing = String::from_utf8(closing).expect("a closing is text");
   assert!(matches(source, &format!("{text}{closing}")), "{text} + {closing}");
   closing
 }

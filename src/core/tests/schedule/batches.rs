@@ -17,10 +17,10 @@ fn tokens(tickets: &[Ticket]) -> Vec<usize> {
 fn a_long_prefill_does_not_hold_up_running_streams() {
   let mut bench = Bench::new(Setup { parallel: 3, batch: 48, ..Setup::default() });
   let streams = [bench.submit(&prompt(1, 3), endless()), bench.submit(&prompt(2, 3), endless())];
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let late = bench.submit(&prompt(3, 70), endless());
   for tick in 2..12 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
     assert_eq!(tokens(&streams), [tick, tick]);
   }
   // An eighth of ten batches, and one token each, were the newcomer's.
@@ -33,7 +33,7 @@ fn nothing_but_prefill_fills_the_batches() {
   bench.submit(&prompt(1, 30), endless());
   bench.submit(&prompt(2, 60), endless());
   for _ in 0..4 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   bench.fake.with(|state| assert!(state.batches.iter().all(|batch| batch.len() == 8)));
 }
@@ -53,10 +53,10 @@ fn prefill_is_the_smaller_the_more_urgent_the_requests_beside_it() {
     let mut bench = Bench::new(Setup { parallel: 2, batch: 64, ..Setup::default() });
     if let Some(lane) = other {
       bench.submit(&prompt(1, 1), in_lane(lane, 40));
-      bench.scheduler.tick();
+      bench.scheduler.step();
     }
     bench.submit(&prompt(2, 100), in_lane(own, 40));
-    bench.scheduler.tick();
+    bench.scheduler.step();
     let last = bench.fake.with(|state| state.batches.last().unwrap().len());
     assert_eq!(last - usize::from(other.is_some()), expected, "{own:?} beside {other:?}");
   }
@@ -68,7 +68,7 @@ fn a_batch_smaller_than_the_number_of_streams_goes_round() {
     let mut bench = Bench::new(Setup { parallel: 4, batch, micro_batch: 1, ..Setup::default() });
     let tickets: Vec<_> = (1..5).map(|salt| bench.submit(&prompt(salt, 1), endless())).collect();
     for _ in 0..60 {
-      bench.scheduler.tick();
+      bench.scheduler.step();
       let tokens = tokens(&tickets);
       assert!(tokens.iter().max().unwrap() - tokens.iter().min().unwrap() <= 1, "{tokens:?}");
     }
@@ -83,7 +83,7 @@ fn a_prefill_goes_on_beside_more_streams_than_the_batch_has_places() {
   }
   let late = bench.submit(&prompt(4, 10), endless());
   for _ in 0..24 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   assert!(late.inbox.tokens() > 0);
 }
@@ -94,7 +94,7 @@ fn of_several_prefills_the_oldest_is_done_first() {
   let tickets = [bench.submit(&prompt(1, 28), endless()), bench.submit(&prompt(2, 28), endless())];
   let mut first = Vec::new();
   for tick in 0..20 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
     first.push(tokens(&tickets));
     assert!(tick > 6 || tickets[1].inbox.tokens() == 0);
   }
@@ -108,7 +108,7 @@ fn newcomers_do_not_push_a_stream_aside() {
   let stream = bench.submit(&prompt(1, 1), endless());
   for tick in 0..60 {
     bench.submit(&prompt(2 + tick % 7, 1), limit(1));
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   assert!(stream.inbox.tokens() >= 20, "{} tokens in 60 batches of one", stream.inbox.tokens());
 }

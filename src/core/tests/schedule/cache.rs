@@ -36,10 +36,10 @@ fn a_running_request_lends_its_beginning_and_its_cells_count_once() {
   let system = prompt(1, 40);
   let prompts: Vec<_> = (2..5).map(|salt| joined(&[&system, &prompt(salt, 6)])).collect();
   let first = bench.submit(&prompts[0], endless(20));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let others: Vec<_> = prompts[1..].iter().map(|prompt| bench.submit(prompt, endless(20))).collect();
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
   assert!(others.iter().all(|ticket| ticket.inbox.tokens() > 0));
   bench.drain();
   for (ticket, prompt) in [&first].into_iter().chain(&others).zip(&prompts) {
@@ -156,7 +156,7 @@ fn a_snapshot_that_finds_no_room_is_left_aside() {
   bench.run(&prompt(1, 50), endless(5));
   bench.run(&prompt(2, 50), endless(5));
   let long = bench.submit(&prompt(3, 30), endless(30));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let short = joined(&[&prompt(1, 20), &[3]]);
   let ticket = bench.submit(&short, endless(5));
   bench.drain();

@@ -19,9 +19,9 @@ fn a_request_cancelled_before_it_was_submitted_decodes_nothing() {
   let mut bench = Bench::new(Setup::default());
   let ticket = bench.submit(&prompt(1, 9), limit(9));
   ticket.cancel.cancel();
-  assert_eq!(bench.scheduler.tick(), Activity::Worked);
+  assert_eq!(bench.scheduler.step(), Activity::Worked);
   assert!(is_cancelled(&ticket));
-  assert_eq!(bench.scheduler.tick(), Activity::Idle);
+  assert_eq!(bench.scheduler.step(), Activity::Idle);
   assert_eq!(bench.fake.with(|state| state.batches.len()), 0);
 }
 
@@ -56,7 +56,7 @@ fn a_cancel_between_tokens_ends_with_the_text_so_far() {
   let mut bench = Bench::new(setup);
   let ticket = bench.submit(&prompt(1, 9), options);
   for _ in 0..12 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   ticket.cancel.cancel();
   bench.drain();
@@ -72,7 +72,7 @@ fn a_cancel_after_the_end_changes_nothing() {
   bench.drain();
   let events = ticket.inbox.events();
   ticket.cancel.cancel();
-  assert_eq!(bench.scheduler.tick(), Activity::Idle);
+  assert_eq!(bench.scheduler.step(), Activity::Idle);
   assert_eq!(ticket.inbox.events(), events);
 }
 
@@ -83,8 +83,8 @@ fn a_cancelled_request_reports_no_stop_string() {
   let stops = vec!["\n".to_owned(), "\n\n".to_owned()];
   let options = GenerateOptions { text: TextOptions { stops, reasoning: None }, ..limit(9) };
   let ticket = bench.submit(&[1], options);
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
   ticket.cancel.cancel();
   bench.drain();
   assert!(is_cancelled(&ticket));
@@ -96,7 +96,7 @@ fn cancelling_a_waiting_request_keeps_the_others_in_order() {
   let mut bench = Bench::new(Setup::default());
   let tickets: Vec<_> = (1..5).map(|salt| bench.submit(&prompt(salt, 5), limit(3))).collect();
   tickets[1].cancel.cancel();
-  bench.scheduler.tick();
+  bench.scheduler.step();
   assert!(is_cancelled(&tickets[1]));
   bench.drain();
   for (salt, ticket) in [(1, &tickets[0]), (3, &tickets[2]), (4, &tickets[3])] {
@@ -151,11 +151,11 @@ fn a_prefill_beside_a_stream_is_interrupted_within_one_micro_batch() {
   let mut bench = Bench::new(Setup { parallel: 2, batch: 64, micro_batch: 4, ..Setup::default() });
   let options = GenerateOptions { ignore_eos: true, ..limit(12) };
   bench.submit(&prompt(1, 4), options.clone());
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let ticket = bench.submit(&prompt(2, 60), options);
   bench.fake.with(|state| state.cancels.push((state.polls + 3, ticket.cancel.clone())));
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
   assert!(is_cancelled(&ticket));
   // The stream's token came with the first micro-batch and once more after the interrupt.
   assert_eq!(bench.fake.with(|state| state.evaluated), 4 + 8 + 1);
@@ -179,13 +179,13 @@ fn several_requests_cancelled_in_the_same_batch_end_once_each() {
 fn fail_all_ends_everything_once() {
   let mut bench = Bench::new(Setup { parallel: 2, ..Setup::default() });
   let tickets: Vec<_> = (1..6).map(|salt| bench.submit(&prompt(salt, 5), limit(30))).collect();
-  bench.scheduler.tick();
+  bench.scheduler.step();
   bench.scheduler.fail_all(&local_inference_core::schedule::closed());
   bench.scheduler.fail_all(&local_inference_core::schedule::closed());
   for ticket in &tickets {
     ticket.cancel.cancel();
   }
-  assert_eq!((bench.scheduler.load(), bench.scheduler.tick()), (0, Activity::Idle));
+  assert_eq!((bench.scheduler.load(), bench.scheduler.step()), (0, Activity::Idle));
   for ticket in tickets {
     assert_eq!((ticket.inbox.endings(), ticket.inbox.failure().0.as_str()), (1, "CLOSED"));
   }

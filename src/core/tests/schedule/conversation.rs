@@ -30,8 +30,9 @@ fn a_new_scheduler_goes_on_where_another_ended() {
   for memory in [Memory::Full, Memory::Window(4), Memory::Recurrent] {
     let setup = setup(memory);
     let saved = first_turn(setup, &prompt(1, 30));
-    assert_eq!((saved.tokens.len(), &saved.tokens[..30]), (34, &prompt(1, 30)[..]));
-    let turn = [&saved.tokens[..], &prompt(2, 6)].concat();
+    let tokens = saved.history.as_text().expect("text alone").to_vec();
+    assert_eq!((tokens.len(), &tokens[..30]), (34, &prompt(1, 30)[..]));
+    let turn = [&tokens[..], &prompt(2, 6)].concat();
     let mut bench = Bench::new(setup);
     let ticket = bench.submit_stored(&turn, named("a"), Stored::Found(saved));
     bench.drain();

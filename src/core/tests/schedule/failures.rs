@@ -17,14 +17,14 @@ fn a_decode_error_fails_exactly_the_requests_in_the_batch() {
   let mut bench = Bench::new(setup);
   let mut tickets: Vec<_> = (1..4).map(|salt| bench.submit(&prompt(salt, 4), endless())).collect();
   for _ in 0..4 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   tickets[1].inbox.set_ready(false);
   bench.fake.with(|state| {
     let next = state.batches.len();
     state.failing_decodes.insert(next)
   });
-  assert_eq!(bench.scheduler.tick(), Activity::Worked);
+  assert_eq!(bench.scheduler.step(), Activity::Worked);
   for failed in [&tickets[0], &tickets[2]] {
     assert_eq!((failed.inbox.endings(), failed.inbox.failure().0), (1, ErrorCode::DecodeFailed));
   }
@@ -81,7 +81,7 @@ fn a_sampler_that_cannot_be_created_fails_its_request_and_the_next_one_starts() 
   let mut bench = Bench::new(setup);
   bench.fake.with(|state| state.failing_samplers.insert(prompt(1, 4)));
   let (failing, next) = (bench.submit(&prompt(1, 4), endless()), bench.submit(&prompt(2, 4), endless()));
-  assert_eq!(bench.scheduler.tick(), Activity::Worked);
+  assert_eq!(bench.scheduler.step(), Activity::Worked);
   assert_eq!((failing.inbox.endings(), failing.inbox.failure().0), (1, ErrorCode::GrammarInvalid));
   assert_eq!(next.inbox.tokens(), 1);
   bench.drain();
@@ -93,5 +93,5 @@ fn a_tick_that_only_ended_a_request_has_worked() {
   let mut bench = Bench::new(Setup::default());
   bench.fake.with(|state| state.failing_samplers.insert(prompt(1, 4)));
   bench.submit(&prompt(1, 4), endless());
-  assert_eq!([bench.scheduler.tick(), bench.scheduler.tick()], [Activity::Worked, Activity::Idle]);
+  assert_eq!([bench.scheduler.step(), bench.scheduler.step()], [Activity::Worked, Activity::Idle]);
 }

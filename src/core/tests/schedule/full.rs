@@ -36,7 +36,7 @@ fn a_shift_goes_on_with_the_beginning_and_the_newest_tokens() {
   let mut bench = Bench::new(setup(1));
   let ticket = bench.submit(&prompt(1, 10), options);
   while ticket.inbox.tokens() < 24 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   let held = bench.fake.with(|state| state.tokens(0));
   assert_eq!((held.len(), &held[..4]), (32 - 14 + 1, &prompt(1, 4)[..]));
@@ -61,8 +61,8 @@ fn cells_shared_with_others_are_not_moved() {
   let options = when_full(ContextFull::Shift { keep: 4 }, 50);
   let other = when_full(ContextFull::Stop, 4);
   let first = bench.submit(&[&prompt(1, 16)[..], &[5]].concat(), options.clone());
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
   let second = bench.submit(&[&prompt(1, 16)[..], &[6]].concat(), other.clone());
   bench.drain();
   assert_eq!(first.inbox.outcome(), solo(setup, &[&prompt(1, 16)[..], &[5]].concat(), options));

@@ -11,7 +11,7 @@ use crate::support::solo::{Bench, Ticket, in_lane, prompt, solo};
 /// The order in which requests end.
 fn endings(bench: &mut Bench, tickets: &[Ticket]) -> Vec<usize> {
   let mut order = Vec::new();
-  while bench.scheduler.tick() != Activity::Idle {
+  while bench.scheduler.step() != Activity::Idle {
     for (index, ticket) in tickets.iter().enumerate() {
       if ticket.inbox.ended() && !order.contains(&index) {
         order.push(index);
@@ -37,13 +37,13 @@ fn a_background_request_gives_its_sequence_at_a_token_border_and_loses_nothing()
     let mut bench = Bench::new(setup);
     let background = bench.submit(&prompt(1, 30), in_lane(Background, 40));
     for _ in 0..20 {
-      bench.scheduler.tick();
+      bench.scheduler.step();
     }
     let so_far = background.inbox.tokens();
     let urgent = bench.submit(&prompt(2, 10), in_lane(Normal, 5));
     // Memory that cannot go back takes a snapshot before the last token of the prompt.
-    bench.scheduler.tick();
-    bench.scheduler.tick();
+    bench.scheduler.step();
+    bench.scheduler.step();
     assert_eq!((background.inbox.tokens(), bench.scheduler.metrics().paused), (so_far, 1));
     assert!(urgent.inbox.tokens() > 0);
     bench.drain();
@@ -60,7 +60,7 @@ fn a_paused_request_is_evaluated_again_where_no_snapshots_are_kept() {
   let mut bench = Bench::new(setup);
   let background = bench.submit(&prompt(1, 30), in_lane(Background, 40));
   for _ in 0..20 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   bench.submit(&prompt(2, 10), in_lane(Interactive, 5));
   bench.drain();
@@ -78,9 +78,9 @@ fn only_background_requests_are_paused_and_only_by_other_lanes() {
   ] {
     let mut bench = Bench::new(Setup::default());
     bench.submit(&prompt(1, 3), in_lane(running, 40));
-    bench.scheduler.tick();
+    bench.scheduler.step();
     bench.submit(&prompt(2, 3), in_lane(waiting, 40));
-    bench.scheduler.tick();
+    bench.scheduler.step();
     assert_eq!(bench.scheduler.metrics().paused, paused, "{waiting:?} beside {running:?}");
   }
 }
@@ -91,12 +91,12 @@ fn an_urgent_request_takes_the_cells_of_a_background_one() {
   let mut bench = Bench::new(setup);
   let background = bench.submit(&prompt(1, 30), in_lane(Background, 30));
   for _ in 0..20 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   let urgent = bench.submit(&prompt(2, 40), in_lane(Interactive, 20));
-  bench.scheduler.tick();
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
+  bench.scheduler.step();
   assert!(urgent.inbox.tokens() > 0 && !background.inbox.ended());
   bench.drain();
   assert_eq!(background.inbox.outcome(), solo(setup, &prompt(1, 30), in_lane(Background, 30)));
@@ -108,11 +108,11 @@ fn an_urgent_request_takes_the_cells_of_a_background_one() {
 fn a_cancelled_paused_request_ends_at_once() {
   let mut bench = Bench::new(Setup::default());
   let background = bench.submit(&prompt(1, 3), in_lane(Background, 40));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   bench.submit(&prompt(2, 3), in_lane(Normal, 40));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   background.cancel.cancel();
-  bench.scheduler.tick();
+  bench.scheduler.step();
   assert_eq!((background.inbox.endings(), bench.scheduler.metrics().paused), (1, 0));
 }
 
@@ -123,7 +123,7 @@ fn a_background_request_gets_its_turn_in_a_stream_of_urgent_ones() {
   let mut others = 0;
   while !patient.inbox.ended() {
     bench.submit(&prompt(2 + others % 9, 3), in_lane(Interactive, 1));
-    bench.scheduler.tick();
+    bench.scheduler.step();
     others += 1;
     assert!(others < 100, "it starves");
   }
@@ -153,11 +153,11 @@ proptest! {
     for (lane, tokens, ticks) in arrivals {
       tickets.push(bench.submit(&prompt(i32::try_from(tickets.len()).unwrap() % 9, 2), in_lane(lane, tokens)));
       for _ in 0..ticks {
-        bench.scheduler.tick();
+        bench.scheduler.step();
         collect(&tickets, &mut ended);
       }
     }
-    while bench.scheduler.tick() != Activity::Idle {
+    while bench.scheduler.step() != Activity::Idle {
       collect(&tickets, &mut ended);
     }
     for (place, &request) in ended.iter().enumerate() {
@@ -177,10 +177,10 @@ proptest! {
     let background: Vec<_> =
       (1..=8).map(|salt| bench.submit(&prompt(salt, 20), in_lane(Background, 30))).collect();
     for _ in 0..ticks {
-      bench.scheduler.tick();
+      bench.scheduler.step();
     }
     let urgent = bench.submit(&prompt(9, 1), in_lane(Interactive, 3));
-    bench.scheduler.tick();
+    bench.scheduler.step();
     prop_assert_eq!(urgent.inbox.tokens(), 1);
     bench.drain();
     for (salt, ticket) in (1..).zip(&background) {

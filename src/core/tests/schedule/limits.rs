@@ -110,7 +110,7 @@ fn a_prompt_that_fills_the_context_fails_at_once_and_says_both_numbers() {
     assert!(message.contains(&format!("{length} tokens")) && message.contains("holds 32"), "{message}");
     assert_eq!(ticket.inbox.events().len(), 1);
   }
-  assert_eq!((bench.scheduler.load(), bench.scheduler.tick()), (0, Activity::Idle));
+  assert_eq!((bench.scheduler.load(), bench.scheduler.step()), (0, Activity::Idle));
 }
 
 #[test]

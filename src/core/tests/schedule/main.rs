@@ -13,6 +13,8 @@ mod failures;
 mod full;
 mod lanes;
 mod limits;
+mod media;
+mod media_properties;
 mod parallel;
 mod prefix;
 mod properties;

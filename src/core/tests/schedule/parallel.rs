@@ -11,7 +11,7 @@ fn one_sequence_runs_requests_in_the_order_they_came() {
   let mut bench = Bench::new(Setup::default());
   let tickets: Vec<_> = (1..6).map(|salt| bench.submit(&prompt(salt, 5), limit(4))).collect();
   let mut order = Vec::new();
-  while bench.scheduler.tick() != Activity::Idle {
+  while bench.scheduler.step() != Activity::Idle {
     for (index, ticket) in tickets.iter().enumerate() {
       if ticket.inbox.ended() && !order.contains(&index) {
         order.push(index);
@@ -51,7 +51,7 @@ fn load_counts_the_requests_that_have_not_ended() {
     bench.submit(&prompt(salt, 2), options.clone());
   }
   let mut loads = vec![bench.scheduler.load()];
-  while bench.scheduler.tick() != Activity::Idle {
+  while bench.scheduler.step() != Activity::Idle {
     loads.push(bench.scheduler.load());
   }
   assert_eq!(loads, [3, 3, 1, 1, 0]);
@@ -64,10 +64,10 @@ fn a_request_that_comes_later_starts_in_the_free_sequence_at_once() {
   let options = GenerateOptions { ignore_eos: true, ..limit(30) };
   let first = bench.submit(&prompt(1, 5), options.clone());
   for _ in 0..5 {
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   let second = bench.submit(&prompt(2, 3), options.clone());
-  bench.scheduler.tick();
+  bench.scheduler.step();
   assert_eq!((first.inbox.tokens(), second.inbox.tokens()), (6, 1));
   bench.drain();
   assert_eq!(second.inbox.outcome(), solo(setup, &prompt(2, 3), options));

@@ -158,7 +158,7 @@ fn play(bench: &mut Bench, actions: Vec<Action>) -> Vec<Submitted> {
       }
       Action::Tick(times) => {
         for _ in 0..times {
-          bench.scheduler.tick();
+          bench.scheduler.step();
         }
       }
     }

@@ -39,7 +39,7 @@ fn a_request_that_waited_too_long_fails_with_its_wait() {
   let running = bench.submit(&prompt(1, 3), patient_for(Duration::ZERO));
   let waiting = bench.submit(&prompt(2, 3), patient_for(Duration::from_hours(1)));
   assert!(bench.scheduler.deadline().is_some());
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let (code, message) = running.inbox.failure();
   assert_eq!(code, ErrorCode::QueueTimeout);
   assert!(message.contains("(normal) waited"), "{message}");
@@ -52,7 +52,7 @@ fn a_request_that_waited_too_long_fails_with_its_wait() {
 fn a_started_request_has_no_deadline() {
   let mut bench = Bench::new(Setup::default());
   let running = bench.submit(&prompt(1, 40), patient_for(Duration::from_millis(1)));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   std::thread::sleep(Duration::from_millis(2));
   bench.drain();
   // It started within the millisecond, or it says that it did not.
@@ -70,7 +70,7 @@ fn a_waiting_request_that_is_cancelled_during_a_decode_ends_before_the_decode_do
     let (inbox, seen) = (waiting.inbox.clone(), Rc::clone(&seen));
     state.hooks.push((4, Box::new(move || seen.set(inbox.ended()))));
   });
-  bench.scheduler.tick();
+  bench.scheduler.step();
   assert!(seen.get(), "it ended only after the decode");
   assert_eq!(waiting.inbox.finished().reason, FinishReason::Cancelled);
   // The running prefill was not disturbed.
@@ -85,7 +85,7 @@ fn requests_that_come_during_a_decode_are_taken_then() {
   let (refused, second) = arrival(&prompt(3, 5), limit(3));
   let mut coming = vec![second, late];
   let mut asked = 0;
-  bench.scheduler.tick_with(&mut || {
+  bench.scheduler.step_with(&mut || {
     asked += 1;
     if asked > 5 { coming.pop() } else { None }
   });
@@ -101,10 +101,10 @@ fn a_request_waits_until_its_prompt_has_room() {
   let mut bench = Bench::new(setup);
   let options = in_lane(Lane::Normal, 10);
   let first = bench.submit(&prompt(1, 40), options.clone());
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let second = bench.submit(&prompt(2, 40), options.clone());
   let third = bench.submit(&prompt(3, 2), options.clone());
-  bench.scheduler.tick();
+  bench.scheduler.step();
   // First come, first served: the small one does not slip past.
   assert_eq!(bench.scheduler.metrics().waiting, [0, 2, 0]);
   bench.drain();
@@ -120,11 +120,11 @@ fn metrics_tell_what_runs_and_waits() {
     bench.submit(&prompt(salt, 4), in_lane(lane, 5));
   }
   assert_eq!(bench.scheduler.metrics().waiting, [0, 3, 1]);
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let now = bench.scheduler.metrics();
   assert_eq!((now.running, now.waiting, now.started, now.context_size), (2, [0, 1, 1], 2, 256));
   assert_eq!((now.context_used, now.completion_tokens), (8, 2));
-  while bench.scheduler.tick() != Activity::Idle {}
+  while bench.scheduler.step() != Activity::Idle {}
   let end = bench.scheduler.metrics();
   assert_eq!((end.running, end.started, end.prompt_tokens, end.completion_tokens), (0, 4, 16, 20));
 }

@@ -65,7 +65,7 @@ fn the_older_request_goes_on_without_a_pause() {
   let younger = bench.submit(&prompt(2, 10), endless(50));
   for tick in 0..50 {
     assert_eq!(older.inbox.tokens(), tick);
-    bench.scheduler.tick();
+    bench.scheduler.step();
   }
   assert!(older.inbox.ended() && !younger.inbox.ended());
 }
@@ -86,12 +86,12 @@ fn a_request_that_waits_for_its_consumer_gives_its_cells_and_gets_them_back() {
   let setup = Setup { parallel: 2, context: 64, ..Setup::default() };
   let mut bench = Bench::new(setup);
   let slow = bench.submit(&prompt(1, 30), endless(20));
-  bench.scheduler.tick();
-  bench.scheduler.tick();
+  bench.scheduler.step();
+  bench.scheduler.step();
   slow.inbox.set_ready(false);
   let fast = bench.submit(&prompt(2, 40), endless(20));
   for _ in 0..PATIENCE {
-    if bench.scheduler.tick() == Activity::Blocked {
+    if bench.scheduler.step() == Activity::Blocked {
       break;
     }
   }
@@ -107,7 +107,7 @@ fn prompt_tokens_that_lost_their_cells_before_they_were_used_do_not_count_as_cac
   let mut bench = Bench::new(setup);
   bench.run(&prompt(1, 30), limit(1));
   let older = bench.submit(&prompt(2, 30), endless(30));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   let younger = bench.submit(&prompt(1, 30), endless(5));
   bench.drain();
   assert_eq!(older.inbox.outcome(), solo(setup, &prompt(2, 30), endless(30)));
@@ -141,10 +141,10 @@ fn kept_tokens_go_before_those_of_a_younger_request() {
 fn a_request_that_waits_for_its_consumer_gives_its_cells_before_a_younger_one() {
   let mut bench = Bench::new(Setup { parallel: 3, context: 64, batch: 64, ..Setup::default() });
   let tickets: Vec<_> = (1..4).map(|salt| bench.submit(&prompt(salt, 10), endless(22))).collect();
-  bench.scheduler.tick();
+  bench.scheduler.step();
   tickets[1].inbox.set_ready(false);
   while !tickets[0].inbox.ended() {
-    bench.scheduler.tick();
+    bench.scheduler.step();
     assert_eq!(tickets[2].inbox.tokens(), tickets[0].inbox.tokens());
   }
   assert_eq!(bench.fake.with(|state| state.cells[1].len()), 0);
@@ -164,12 +164,12 @@ fn of_kept_tokens_the_longest_unused_go_first() {
 fn of_requests_that_wait_for_their_consumers_the_youngest_gives_its_cells_first() {
   let mut bench = Bench::new(Setup { parallel: 3, context: 64, batch: 64, ..Setup::default() });
   let slow = [bench.submit(&prompt(1, 15), endless(5)), bench.submit(&prompt(2, 15), endless(5))];
-  bench.scheduler.tick();
+  bench.scheduler.step();
   for ticket in &slow {
     ticket.inbox.set_ready(false);
   }
   let fast = bench.submit(&prompt(3, 30), endless(10));
-  while bench.scheduler.tick() != Activity::Blocked {}
+  while bench.scheduler.step() != Activity::Blocked {}
   assert!(fast.inbox.ended());
   assert_eq!(bench.fake.with(|state| [state.cells[0].len(), state.cells[1].len()]), [15, 0]);
 }

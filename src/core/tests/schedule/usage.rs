@@ -45,7 +45,7 @@ fn a_request_cancelled_while_waiting_has_used_nothing() {
   let mut bench = Bench::new(Setup::default());
   let first = bench.submit(&prompt(1, 4), limit(9));
   let second = bench.submit(&prompt(2, 11), limit(9));
-  bench.scheduler.tick();
+  bench.scheduler.step();
   second.cancel.cancel();
   bench.drain();
   let finished = second.inbox.finished();
@@ -72,7 +72,7 @@ impl Sink for Witness {
         .seen
         .lock()
         .expect("no test thread panics while it holds this")
-        .push(*self.published.lock().unwrap());
+        .push(*self.published.lock().expect("the scheduler does not panic while it holds this"));
     }
   }
 }
@@ -83,17 +83,19 @@ fn published_numbers_include_every_request_whose_end_is_told() {
   let seen = Arc::new(Mutex::new(Vec::new()));
   for (count, options) in [(1, limit(1)), (2, limit(6))] {
     let sink = Witness { published: scheduler.published(), seen: Arc::clone(&seen) };
-    let request = Request { prompt: prompt(count, 5), options, cancel: CancelToken::new() };
+    let request = Request { prompt: prompt(count, 5).into(), options, cancel: CancelToken::new() };
     scheduler.submit(Arrival::new(request, sink));
-    while scheduler.tick() == Activity::Worked {}
+    while scheduler.step() == Activity::Worked {}
   }
   let cancel = CancelToken::new();
   let sink = Witness { published: scheduler.published(), seen: Arc::clone(&seen) };
-  scheduler
-    .submit(Arrival::new(Request { prompt: prompt(3, 5), options: limit(6), cancel: cancel.clone() }, sink));
-  scheduler.tick();
+  scheduler.submit(Arrival::new(
+    Request { prompt: prompt(3, 5).into(), options: limit(6), cancel: cancel.clone() },
+    sink,
+  ));
+  scheduler.step();
   cancel.cancel();
-  scheduler.tick();
+  scheduler.step();
   let seen = seen.lock().expect("no test thread panics while it holds this");
   let counts: Vec<_> = seen.iter().map(|it| (it.running, it.started, it.prompt_tokens)).collect();
   assert_eq!(counts, [(0, 1, 5), (0, 2, 10), (0, 3, 15)]);

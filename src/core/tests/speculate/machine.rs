@@ -1,6 +1,6 @@
 //! A machine with known costs and a text on which the drafter's mistakes are known.
 
-use local_inference_core::speculate::{Acceptance, Account, Beside, Costs, Limits, Step, Window};
+use local_inference_core::speculate::{Acceptance, Account, Beside, Choice, Costs, Limits, Window};
 
 /// Costs in plain steps.
 #[derive(Debug, Clone, Default)]
@@ -156,11 +156,11 @@ impl Context {
       let unread = if machine.reading > 0.0 { missed } else { 0 };
       let step = window.choose(costs, account, Beside::default(), room, unread);
       let drafted = match step {
-        Step::Plain => 0,
-        Step::Probe => 1,
-        Step::Draft(window) => window,
+        Choice::Plain => 0,
+        Choice::Probe => 1,
+        Choice::Draft(window) => window,
       };
-      let verified = if step == Step::Probe { 0 } else { drafted };
+      let verified = if step == Choice::Probe { 0 } else { drafted };
       steps += 1;
       let mut pace = 1.0 + machine.noise * (2.0 * random.next() - 1.0);
       if machine.hiccup.is_some_and(|every| steps % every == 0) {
@@ -179,11 +179,11 @@ impl Context {
       run.time += (draft + decode) / pace;
       let accepted = (0..drafted).take_while(|index| right(run.tokens + index, verified)).count();
       match step {
-        Step::Plain => window.decoded(account),
-        Step::Probe => window.probed(costs, account, Beside::default(), accepted > 0),
-        Step::Draft(_) => window.verified(costs, account, Beside::default(), drafted, accepted),
+        Choice::Plain => window.decoded(account),
+        Choice::Probe => window.probed(costs, account, Beside::default(), accepted > 0),
+        Choice::Draft(_) => window.verified(costs, account, Beside::default(), drafted, accepted),
       }
-      let gained = if step == Step::Probe { 1 } else { accepted + 1 };
+      let gained = if step == Choice::Probe { 1 } else { accepted + 1 };
       run.windows.extend(std::iter::repeat_n(verified, gained));
       run.tokens += gained;
       missed = if drafted > 0 { 1 } else { missed + 1 };

@@ -1,8 +1,9 @@
 //! The window controller on machines and texts whose best answer is known.
 
+mod limits;
 mod machine;
 
-use local_inference_core::speculate::{Acceptance, Account, Beside, Costs, Step, Window, expected_tokens};
+use local_inference_core::speculate::{Acceptance, Account, Beside, Choice, Costs, Window};
 use machine::{
   Context, Machine, Random, cpu, fixed, gpu, limits, lopsided, run, run_against, steep, text, zen4,
   zen4_draft_model, zen4_f16,
@@ -179,58 +180,6 @@ fn any_text_on_any_machine_costs_less_than_three_percent() {
   }
 }
 
-#[test]
-fn limits_are_kept() {
-  let text = text(0.9, 600, 1);
-  for (min, max) in [(1, 1), (2, 4), (3, 3), (5, 16)] {
-    let run = run(&gpu(), limits(min, max), &text);
-    assert!(run.windows.iter().all(|&window| window == 0 || (min..=max).contains(&window)), "{min} to {max}");
-    assert!(run.windows.iter().any(|&window| window > 0), "{min} to {max}");
-  }
-  let run = run(&cpu(), fixed(4), &text);
-  assert!(run.windows[..590].iter().all(|&window| window == 4));
-}
-
-#[test]
-fn no_draft_is_longer_than_there_is_room() {
-  let mut window = Window::new(fixed(8), None);
-  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3, 0), Step::Draft(3));
-  assert_eq!(window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 0, 0), Step::Plain);
-  let mut window = Window::new(limits(4, 8), None);
-  assert!(
-    (0..50)
-      .all(|_| window.choose(&Costs::new(), &mut Account::new(), Beside::default(), 3, 0) == Step::Plain)
-  );
-}
-
-#[test]
-fn what_an_earlier_generation_learned_saves_the_first_loss() {
-  let mut costs = Costs::new();
-  for _ in 0..4 {
-    costs.decoded(1, 1.0);
-    costs.decoded(2, 1.3);
-  }
-  let (mut window, mut account) = (Window::new(limits(1, 4), Some(&Acceptance::new(0.05))), Account::new());
-  let drafts = (0..20).filter(|_| {
-    let step = window.choose(&costs, &mut account, Beside::default(), 100, 0);
-    window.decoded(&mut account);
-    matches!(step, Step::Draft(_))
-  });
-  assert_eq!(drafts.count(), 0);
-}
-
-#[test]
-fn what_fixed_windows_lose_is_not_charged_to_adaptive_ones() {
-  let (machine, mut context) = (zen4(), Context::default());
-  let text = text(0.8, 160, 3);
-  for window in 1..=8 {
-    context.generate(&machine, fixed(window), text.len(), |at, _| text[at]);
-  }
-  let adaptive = context.generate(&machine, limits(1, 8), text.len(), |at, _| text[at]).speed_up();
-  let best = best_fixed(&machine, &text, 8);
-  assert!(best > 1.05 && adaptive > 0.95 * best, "{adaptive:.3} beside {best:.3}");
-}
-
 /// Plain steps of answers with `rate`, one after the other in one context, beside those of plain decoding.
 fn answers_with_reading(machine: &Machine, rate: f64) -> f64 {
   const ANSWERS: u64 = 12;
@@ -241,7 +190,7 @@ fn answers_with_reading(machine: &Machine, rate: f64) -> f64 {
     context.generate(machine, limits(1, 8), TOKENS, |at, _| text[at]).time
   });
   #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-  let plain = (TOKENS * ANSWERS as usize) as f64;
+  let plain = TOKENS as f64 * ANSWERS as f64;
   times.sum::<f64>() / plain
 }
 
@@ -283,17 +232,8 @@ fn others_in_the_batch_make_a_draft_cheaper_or_dearer() {
   let choose = |rows: usize, tokens: f64| {
     let mut window = Window::new(limits(1, 4), Some(&Acceptance::new(0.9)));
     let mut step = || window.choose(&costs, &mut Account::new(), Beside { rows, tokens }, 100, 0);
-    (0..4).any(|_| matches!(step(), Step::Draft(_)))
+    (0..4).any(|_| matches!(step(), Choice::Draft(_)))
   };
   assert!(choose(2, 2.0));
   assert!(!choose(8, 8.0));
-}
-
-#[test]
-fn the_expected_tokens_are_those_of_the_geometric_series() {
-  let rate: f64 = 0.8;
-  for window in 0_u8..8 {
-    let series = (1.0 - rate.powi(i32::from(window) + 1)) / (1.0 - rate);
-    assert!((expected_tokens(&vec![rate; window.into()]) - series).abs() < 1e-12);
-  }
 }

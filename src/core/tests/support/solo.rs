@@ -4,6 +4,7 @@ use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::Token;
 use local_inference_core::durable::Stored;
 use local_inference_core::generate::{FinishReason, Request};
+use local_inference_core::history::History;
 use local_inference_core::options::{GenerateOptions, Lane, QueueOptions};
 use local_inference_core::schedule::{Activity, Arrival, Scheduler, Settings};
 
@@ -11,7 +12,7 @@ use super::fake::{Fake, Setup};
 use super::model;
 use super::sink::{Inbox, Outcome};
 
-/// Ticks after which a test gives up.
+/// Steps after which a test gives up.
 pub(crate) const PATIENCE: usize = 10_000;
 
 /// A scheduler over a fake, and the fake.
@@ -58,10 +59,17 @@ impl Bench {
     ticket
   }
 
-  /// Ticks until there is nothing to do.
+  /// As [`submit`](Self::submit), of a prompt that may have media.
+  pub(crate) fn submit_history(&mut self, prompt: &History, options: GenerateOptions) -> Ticket {
+    let (ticket, arrival) = arrival_of(prompt.clone(), options);
+    self.scheduler.submit(arrival);
+    ticket
+  }
+
+  /// Steps until there is nothing to do.
   pub(crate) fn drain(&mut self) {
     for _ in 0..PATIENCE {
-      match self.scheduler.tick() {
+      match self.scheduler.step() {
         Activity::Worked => {}
         Activity::Idle => return,
         Activity::Blocked => panic!("every request waits for its consumer"),
@@ -80,8 +88,13 @@ impl Bench {
 
 /// A request that is not submitted yet.
 pub(crate) fn arrival(prompt: &[Token], options: GenerateOptions) -> (Ticket, Arrival<Inbox>) {
+  arrival_of(prompt.into(), options)
+}
+
+/// As [`arrival`], of a prompt that may have media.
+pub(crate) fn arrival_of(prompt: History, options: GenerateOptions) -> (Ticket, Arrival<Inbox>) {
   let ticket = Ticket { inbox: Inbox::new(), cancel: CancelToken::new() };
-  let request = Request { prompt: prompt.to_vec(), options, cancel: ticket.cancel.clone() };
+  let request = Request { prompt, options, cancel: ticket.cancel.clone() };
   let arrival = Arrival::new(request, ticket.inbox.clone());
   (ticket, arrival)
 }
@@ -91,6 +104,14 @@ pub(crate) fn solo(setup: Setup, prompt: &[Token], options: GenerateOptions) -> 
   Bench::new(Setup { parallel: 1, cache: 0, durable: false, drafting: None, ..setup })
     .run(prompt, options)
     .outcome()
+}
+
+/// As [`solo`], of a prompt that may have media.
+pub(crate) fn solo_of(setup: Setup, prompt: &History, options: GenerateOptions) -> Outcome {
+  let mut bench = Bench::new(Setup { parallel: 1, cache: 0, durable: false, drafting: None, ..setup });
+  let ticket = bench.submit_history(prompt, options);
+  bench.drain();
+  ticket.inbox.outcome()
 }
 
 /// Options with a limit, of a lane.

@@ -3,16 +3,33 @@
 use std::collections::{HashMap, HashSet};
 
 use local_inference_core::cancel::CancelToken;
-use local_inference_core::decoder::{BatchToken, Drafted, SequenceId, Token};
+use local_inference_core::decoder::{BatchToken, Drafted, MediaPlace, SequenceId, Token};
 
 use super::fake::index;
 use super::model;
+
+/// A cell of the KV cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+  /// The token, or a negative number that depends on the media and on the place in them.
+  pub(super) word: Token,
+  /// Where it is, and where what comes after its token or media is.
+  pub(super) position: usize,
+  pub(super) next: usize,
+}
+
+/// What a row of the last batch follows.
+pub(super) struct Row {
+  pub(super) words: Vec<Token>,
+  /// Position after them.
+  pub(super) end: usize,
+}
 
 /// What a test reads and scripts while the scheduler owns the decoder.
 #[derive(Default)]
 pub(crate) struct State {
   /// The KV cache: what each cell holds.
-  pub(super) table: Vec<Token>,
+  pub(super) table: Vec<Held>,
   /// The cells of each sequence.
   pub(crate) cells: Vec<Vec<usize>>,
   /// Snapshots that were taken.
@@ -21,7 +38,9 @@ pub(crate) struct State {
   pub(crate) restored: usize,
   /// Batches of completed and failed decodes, and what interrupted ones were given.
   pub(crate) batches: Vec<Vec<BatchToken>>,
-  /// Tokens that were evaluated.
+  /// Media that were evaluated.
+  pub(crate) media: Vec<MediaPlace>,
+  /// Cells that were evaluated.
   pub(crate) evaluated: usize,
   /// Most cells that were in use at once.
   pub(crate) peak: usize,
@@ -46,7 +65,7 @@ pub(crate) struct State {
   /// Drawn tokens that came to be verified.
   pub(crate) verified: Vec<Drafted>,
   /// Histories of the last batch's rows that have logits.
-  pub(super) rows: HashMap<usize, Vec<Token>>,
+  pub(super) rows: HashMap<usize, Row>,
 }
 
 impl State {
@@ -90,27 +109,68 @@ impl State {
         "token {} is not in the vocabulary",
         token.token
       );
-      let length = self.cells[index(token.sequence)].len();
-      assert_eq!(length, index(token.position), "sequence {} has a gap", token.sequence);
-      self.put(token.sequence, token.token);
+      self.put(token.sequence, index(token.position), token.token);
       if token.logits {
-        self.rows.insert(first_row + offset, self.tokens(token.sequence));
+        let row = Row { words: self.tokens(token.sequence), end: self.end(token.sequence) };
+        self.rows.insert(first_row + offset, row);
       }
     }
-    self.evaluated += micro_batch.len();
+    self.count(micro_batch.len(), context);
+  }
+
+  /// Evaluates media.
+  pub(super) fn evaluate_media(&mut self, place: MediaPlace, context: usize) {
+    self.media.push(place);
+    let (position, cells) = (index(place.position), place.media.cells());
+    let next = position + place.media.positions();
+    assert_eq!(position, self.end(place.sequence), "sequence {} has a gap", place.sequence);
+    for number in 0..cells {
+      let hash = place.media.id[0].wrapping_mul(31).wrapping_add(number as u64) % 1000;
+      let word = -1 - Token::try_from(hash).expect("a small number");
+      self.hold(place.sequence, Held { word, position, next });
+    }
+    self.count(cells, context);
+  }
+
+  fn count(&mut self, cells: usize, context: usize) {
+    self.evaluated += cells;
     let used = self.used();
     assert!(used <= context, "{used} cells are in use, the context has {context}");
     self.peak = self.peak.max(used);
   }
 
-  pub(super) fn put(&mut self, sequence: SequenceId, token: Token) {
+  /// Adds a token.
+  pub(super) fn put(&mut self, sequence: SequenceId, position: usize, word: Token) {
+    assert_eq!(position, self.end(sequence), "sequence {sequence} has a gap");
+    self.hold(sequence, Held { word, position, next: position + 1 });
+  }
+
+  /// Adds a cell.
+  pub(super) fn hold(&mut self, sequence: SequenceId, held: Held) {
     self.cells[index(sequence)].push(self.table.len());
-    self.table.push(token);
+    self.table.push(held);
+  }
+
+  /// What the cells of a sequence hold.
+  pub(super) fn held(&self, sequence: SequenceId) -> impl DoubleEndedIterator<Item = Held> {
+    self.cells[index(sequence)].iter().map(|&cell| self.table[cell])
   }
 
   /// What a sequence holds.
   pub(crate) fn tokens(&self, sequence: SequenceId) -> Vec<Token> {
-    self.cells[index(sequence)].iter().map(|&cell| self.table[cell]).collect()
+    self.held(sequence).map(|held| held.word).collect()
+  }
+
+  /// Position after what a sequence holds.
+  pub(super) fn end(&self, sequence: SequenceId) -> usize {
+    self.held(sequence).next_back().map_or(0, |held| held.next)
+  }
+
+  /// Cells of a sequence before `position`, which divides no media.
+  pub(super) fn before(&self, sequence: SequenceId, position: usize) -> usize {
+    let held: Vec<_> = self.held(sequence).take_while(|held| held.position < position).collect();
+    assert_eq!(held.last().map_or(0, |held| held.next), position, "a cut at {position} divides media");
+    held.len()
   }
 
   /// Cells in use.

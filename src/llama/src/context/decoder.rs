@@ -1,10 +1,12 @@
 //! What the scheduler asks of a context.
 
 use local_inference_core::decoder::{
-  Among, BatchToken, Decoded, Decoder, DraftRequest, Drafted, Reach, Sampled, SequenceId, Token,
+  Among, BatchToken, Decode, Decoded, Draft, DraftRequest, Drafted, KvMemory, Reach, Sample, Sampled,
+  SequenceId, Token,
 };
 use local_inference_core::error::Result;
 use local_inference_core::grammar::Constraint;
+use local_inference_core::history::History;
 use local_inference_core::options::GenerateOptions;
 use local_inference_core::speculate::Kind;
 
@@ -13,9 +15,7 @@ use super::memory::WHOLE;
 use crate::draft::Drafter;
 use crate::sample::Sampler;
 
-impl Decoder for Context {
-  type Sampler = Sampler;
-
+impl Decode for Context {
   /// A micro-batch: a decode of several would hold up every stream for as many times as long.
   fn batch_size(&self) -> usize {
     self.settings.micro_batch.min(self.settings.batch) as usize
@@ -25,6 +25,14 @@ impl Decoder for Context {
     self.size() as usize
   }
 
+  fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded> {
+    self.evaluate(batch, interrupt)
+  }
+}
+
+impl Sample for Context {
+  type Sampler = Sampler;
+
   fn sampler(&self, options: &GenerateOptions, prompt: &[Token]) -> Result<Sampler> {
     Sampler::new(&self.model, options, prompt, self.size().cast_signed())
   }
@@ -33,30 +41,8 @@ impl Decoder for Context {
     sampler.seed()
   }
 
-  fn decode(&mut self, batch: &[BatchToken], interrupt: &dyn Fn() -> bool) -> Result<Decoded> {
-    self.evaluate(batch, interrupt)
-  }
-
   fn sample(&mut self, sampler: &mut Sampler, row: usize, ban_end: bool) -> Result<Sampled> {
     sampler.sample(self.pointer, i32::try_from(row).unwrap_or(i32::MAX), ban_end)
-  }
-
-  fn verify(
-    &mut self,
-    sampler: &mut Sampler,
-    row: usize,
-    ban_end: bool,
-    drafted: Drafted,
-  ) -> Result<Sampled> {
-    let row = i32::try_from(row).unwrap_or(i32::MAX);
-    match &self.drafter {
-      Some(source) => sampler.verify(self.pointer, row, ban_end, source, drafted),
-      None => sampler.sample(self.pointer, row, ban_end),
-    }
-  }
-
-  fn vocabulary_size(&self) -> usize {
-    self.model.vocabulary_size() as usize
   }
 
   fn constraint(&self, options: &GenerateOptions) -> Result<Option<Box<dyn Constraint>>> {
@@ -71,6 +57,10 @@ impl Decoder for Context {
     sampler.accept(token)
   }
 
+  fn vocabulary_size(&self) -> usize {
+    self.model.vocabulary_size() as usize
+  }
+
   fn piece(&self, sampler: &Sampler, token: Token, out: &mut Vec<u8>) {
     self.model.vocabulary().piece(token, sampler.preserves(token), out);
   }
@@ -78,34 +68,36 @@ impl Decoder for Context {
   fn is_end(&self, token: Token) -> bool {
     self.model.vocabulary().is_end(token)
   }
+}
 
-  fn can_rewind(&self, sequence: SequenceId, from: usize) -> bool {
-    self.remembers(sequence, from)
+impl KvMemory for Context {
+  fn can_truncate(&self, sequence: SequenceId, position: usize) -> bool {
+    position == 0 || self.remembers(sequence, position)
   }
 
-  fn rewind(&mut self, sequence: SequenceId, from: usize) -> bool {
-    let cut = self.cut(sequence, from);
+  fn truncate(&mut self, sequence: SequenceId, position: usize) -> bool {
+    if position == 0 {
+      self.forget(sequence);
+      if let Some(drafter) = &mut self.drafter {
+        drafter.follow_clear(sequence);
+      }
+      return true;
+    }
+    let cut = self.cut(sequence, position);
     if let Some(drafter) = self.drafter.as_mut().filter(|_| cut) {
-      drafter.follow_rewind(sequence, from);
+      drafter.follow_truncate(sequence, position);
     }
     cut
-  }
-
-  fn clear(&mut self, sequence: SequenceId) {
-    self.forget(sequence);
-    if let Some(drafter) = &mut self.drafter {
-      drafter.follow_clear(sequence);
-    }
   }
 
   fn length(&self, sequence: SequenceId) -> usize {
     self.positions(sequence)
   }
 
-  fn copy(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
-    let copied = self.share(from, to, length);
+  fn copy(&mut self, from: SequenceId, to: SequenceId, position: usize) -> bool {
+    let copied = self.share(from, to, position);
     if let Some(drafter) = self.drafter.as_mut().filter(|_| copied) {
-      drafter.follow_copy(from, to, length);
+      drafter.follow_copy(from, to, position);
     }
     copied
   }
@@ -137,7 +129,9 @@ impl Decoder for Context {
     }
     moved
   }
+}
 
+impl Draft for Context {
   fn drafter(&self) -> Option<Kind> {
     self.drafter.as_ref().map(Drafter::kind)
   }
@@ -148,13 +142,13 @@ impl Decoder for Context {
     }
   }
 
-  fn observe(&mut self, sequence: SequenceId, row: usize, evaluated: usize) {
+  fn observe(&mut self, sequence: SequenceId, row: usize, position: usize) {
     if let Some(drafter) = &mut self.drafter {
-      drafter.observe(sequence, row, evaluated);
+      drafter.observe(sequence, row, position);
     }
   }
 
-  fn unread(&self, sequence: SequenceId, history: &[Token]) -> usize {
+  fn unread(&self, sequence: SequenceId, history: &History) -> usize {
     self.drafter.as_ref().map_or(0, |drafter| drafter.unread(sequence, history))
   }
 
@@ -162,6 +156,20 @@ impl Decoder for Context {
     match &mut self.drafter {
       Some(drafter) => drafter.draft(requests),
       None => vec![Vec::new(); requests.len()],
+    }
+  }
+
+  fn verify(
+    &mut self,
+    sampler: &mut Sampler,
+    row: usize,
+    ban_end: bool,
+    drafted: Drafted,
+  ) -> Result<Sampled> {
+    let row = i32::try_from(row).unwrap_or(i32::MAX);
+    match &self.drafter {
+      Some(source) => sampler.verify(self.pointer, row, ban_end, source, drafted),
+      None => sampler.sample(self.pointer, row, ban_end),
     }
   }
 }

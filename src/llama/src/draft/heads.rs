@@ -38,26 +38,26 @@ impl Drafter {
   }
 
   /// The next draft of a sequence goes on from row `row` of the target's last batch.
-  pub(super) fn go_on_from(&mut self, index: usize, sequence: SequenceId, row: i32, evaluated: usize) {
+  pub(super) fn go_on_from(&mut self, index: usize, sequence: SequenceId, row: i32, position: usize) {
     let mut error = LiError::new();
     // SAFETY: the state is alive.
     let known = unsafe { li_drafter_continue(self.state.as_ptr(), sequence, row, &raw mut error) };
     if let Some(observed) = self.observed.get_mut(index) {
-      *observed = known.then_some(evaluated);
+      *observed = known.then_some(position);
     }
     self.note(&error);
   }
 
   /// Makes what the heads have of `sequence` end before position `length`, or empties it. Always true.
   pub(super) fn meet(&mut self, sequence: SequenceId, length: usize) -> bool {
-    if !self.rewind(sequence, length) {
+    if !self.truncate(sequence, length) {
       self.forget(sequence);
     }
     true
   }
 
-  /// The target has cut `sequence` to `length` tokens.
-  pub(crate) fn follow_rewind(&mut self, sequence: SequenceId, length: usize) {
+  /// The target has truncated `sequence` to `length` positions.
+  pub(crate) fn follow_truncate(&mut self, sequence: SequenceId, length: usize) {
     if self.kind != Kind::Heads {
       return;
     }
@@ -68,7 +68,7 @@ impl Drafter {
       self.meet(sequence, length);
     }
     let observed = usize::try_from(sequence).ok().and_then(|index| self.observed.get(index));
-    if observed.copied().flatten().is_some_and(|evaluated| evaluated > length) {
+    if observed.copied().flatten().is_some_and(|position| position > length) {
       self.unknown(sequence);
     }
   }
@@ -81,7 +81,7 @@ impl Drafter {
     }
   }
 
-  /// The target has given `to` the first `length` tokens of `from`.
+  /// The target has given `to` what `from` has before position `length`.
   pub(crate) fn follow_copy(&mut self, from: SequenceId, to: SequenceId, length: usize) {
     if self.kind != Kind::Heads {
       return;

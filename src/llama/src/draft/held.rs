@@ -2,6 +2,7 @@
 
 use llama_cpp_sys_2 as sys;
 use local_inference_core::decoder::{DraftRequest, SequenceId, Token};
+use local_inference_core::history::History;
 use local_inference_core::speculate::Kind;
 
 use super::Drafter;
@@ -10,17 +11,17 @@ use crate::ffi::LiError;
 
 impl Drafter {
   /// Tokens before the last one of `history` that a draft model has yet to evaluate.
-  pub(crate) fn unread(&self, sequence: SequenceId, history: &[Token]) -> usize {
+  pub(crate) fn unread(&self, sequence: SequenceId, history: &History) -> usize {
     let held = usize::try_from(sequence).ok().and_then(|index| self.held.get(index));
-    let (Kind::DraftModel, Some(held)) = (self.kind, held) else { return 0 };
-    let shared = held.iter().zip(history).take_while(|(a, b)| a == b).count();
-    history.len().saturating_sub(1 + shared)
+    let (Kind::DraftModel, Some(held), Some(text)) = (self.kind, held, history.as_text()) else { return 0 };
+    let shared = held.iter().zip(text).take_while(|(a, b)| a == b).count();
+    text.len().saturating_sub(1 + shared)
   }
 
   /// Brings a draft model's KV cache up to `history`; false if that needs another call.
   pub(super) fn catch_up(&mut self, index: usize, sequence: SequenceId, history: &[Token]) -> bool {
     let shared = self.held[index].iter().zip(history).take_while(|(a, b)| a == b).count();
-    let kept = if self.rewind(sequence, shared) { shared } else { 0 };
+    let kept = if self.truncate(sequence, shared) { shared } else { 0 };
     self.held[index].truncate(kept);
     let missing = &history[kept..history.len().min(kept + self.batch)];
     if !missing.is_empty() {
@@ -37,7 +38,7 @@ impl Drafter {
       }
       if outcome != 0 {
         // Other sequences may fill the cache: nothing is drafted until there is room.
-        self.rewind(sequence, 0);
+        self.truncate(sequence, 0);
         self.held[index].clear();
         return false;
       }
@@ -47,7 +48,7 @@ impl Drafter {
   }
 
   /// Cuts a draft model's sequence to `length` tokens, or to none if it cannot go back that far; then false.
-  pub(super) fn rewind(&mut self, sequence: SequenceId, length: usize) -> bool {
+  pub(super) fn truncate(&mut self, sequence: SequenceId, length: usize) -> bool {
     let from = i32::try_from(length).unwrap_or(0);
     // SAFETY: the context is alive.
     unsafe {
@@ -72,7 +73,9 @@ impl Drafter {
     if self.kind != Kind::DraftModel {
       return;
     }
-    let (Ok(index), Some(last)) = (usize::try_from(request.sequence), request.history.last()) else { return };
+    let (Ok(index), Some(last)) = (usize::try_from(request.sequence), request.history.tail().last()) else {
+      return;
+    };
     // SAFETY: the context is alive.
     let newest = unsafe {
       sys::llama_memory_seq_pos_max(sys::llama_get_memory(self.context.as_ptr()), request.sequence)

@@ -18,7 +18,10 @@ use super::*;
 use crate::backend;
 use crate::context::{Context, ContextSettings};
 use crate::sample::Sampler;
-use local_inference_core::decoder::{BatchToken, Decoded, Decoder, Draw};
+use local_inference_core::decoder::{
+  BatchToken, Decode, Decoded, Draft as _, Draw, KvMemory as _, Sample as _,
+};
+use local_inference_core::history::History;
 
 fn file(name: &str) -> PathBuf {
   let folder = std::env::var_os("LOCAL_INFERENCE_DEV_MODELS").map_or_else(
@@ -127,6 +130,10 @@ fn start(context: &mut Context, texts: &mut [Text]) {
   }
 }
 
+fn history_of(tokens: &[Token]) -> History {
+  tokens.into()
+}
+
 fn token_of(sequence: SequenceId, token: Token, position: usize, logits: bool) -> BatchToken {
   BatchToken { token, position: i32::try_from(position).unwrap(), sequence, logits }
 }
@@ -153,12 +160,14 @@ fn go_on(context: &mut Context, texts: &mut [Text], window: usize) -> Count {
   let mut count = Count::default();
   while texts.iter().any(|text| text.left() > 0) {
     let open: Vec<usize> = (0..texts.len()).filter(|&index| texts[index].left() > 0).collect();
+    let histories: Vec<_> = open.iter().map(|&index| history_of(&texts[index].history)).collect();
     let requests: Vec<_> = open
       .iter()
       .map(|&index| &texts[index])
-      .map(|text| DraftRequest {
+      .zip(&histories)
+      .map(|(text, history)| DraftRequest {
         sequence: text.sequence,
-        history: &text.history,
+        history,
         most: window.min(text.left() - 1),
         draw: text.draw,
       })
@@ -187,7 +196,7 @@ fn go_on(context: &mut Context, texts: &mut [Text], window: usize) -> Count {
       }
       count.accepted += right;
       row += draft.len() + 1;
-      assert!(context.rewind(text.sequence, text.history.len() - 1));
+      assert!(context.truncate(text.sequence, text.history.len() - 1));
     }
   }
   count
@@ -244,7 +253,7 @@ fn second_turn(model: &Model, context: &mut Context, what: &str) -> Count {
   go_on(context, &mut texts, 3);
   let second = "hello w003 w009 w010";
   let mut texts = [Text::new(model, context, 0, second, 60)];
-  assert!(context.rewind(0, model.tokenize("hello w003", true, true).unwrap().len()));
+  assert!(context.truncate(0, model.tokenize("hello w003", true, true).unwrap().len()));
   start(context, &mut texts);
   let count = go_on(context, &mut texts, 3);
   assert_eq!(texts[0].history, plain(model, second, 60), "{what}");
@@ -260,7 +269,7 @@ fn fill_context(model: &Model, context: &mut Context) {
   start(context, &mut texts);
   go_on(context, &mut texts, 8);
   assert_eq!(texts[0].history, plain(model, "hello w003", tokens));
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 8, draw: None };
+  let request = DraftRequest { sequence: 0, history: &history_of(&texts[0].history), most: 8, draw: None };
   // Nothing to verify it in, but no failure either.
   let _ = context.draft(&[request]);
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
 use local_inference_core::cancel::CancelToken;
-use local_inference_core::decoder::Decoder as _;
+use local_inference_core::decoder::Draft as _;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::fit::{self, FitInput, FitPlan, Windows};
 use local_inference_core::gguf::ModelKind;

@@ -51,7 +51,7 @@ pub(super) fn run(
         Err(TryRecvError::Empty) => return None,
       }
     };
-    let activity = scheduler.tick_with(&mut arrivals);
+    let activity = scheduler.step_with(&mut arrivals);
     if let Some(state) = state {
       state.forgotten(&scheduler.take_lost());
       state.store(scheduler.take_saves());

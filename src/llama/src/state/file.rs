@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use local_inference_core::durable::{
-  EXTENSION, Fingerprint, HEADER_BYTES, Header, Ignored, Save, Saved, StateFile, StateOptions, encode_tokens,
-  superfluous,
+  EXTENSION, Fingerprint, HEADER_BYTES, Header, Ignored, Save, Saved, StateFile, StateOptions, WORD_BYTES,
+  encode_history, superfluous,
 };
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 
@@ -59,25 +59,25 @@ impl Folder {
     file.read_exact(&mut header).map_err(unreadable)?;
     let header = Header::parse(&header, length, &self.fingerprint, conversation)?;
     // Both lengths were checked against that of the file.
-    let tokens = take(&mut file, header.tokens * 4).map_err(unreadable)?;
+    let words = take(&mut file, header.words * WORD_BYTES as u64).map_err(unreadable)?;
     let state = take(&mut file, header.state).map_err(unreadable)?;
-    let tokens = header.check(&tokens, &state)?;
+    let history = header.check(&words, &state)?;
     // Whether it can be noted changes nothing.
     let _ = file.set_modified(SystemTime::now());
-    Ok(Some(Saved { tokens, state: Arc::new(state) }))
+    Ok(Some(Saved { history, state: Arc::new(state) }))
   }
 
   /// Stores a state; a reader sees the old file or the new one.
   pub(super) fn write(&self, save: &Save) -> io::Result<()> {
-    let Saved { tokens, state } = &save.saved;
+    let Saved { history, state } = &save.saved;
     let number = self.written.fetch_add(1, Ordering::Relaxed);
     let path = self.path(&save.conversation);
     let partial = path.with_extension(format!("{}-{number}{PARTIAL}", std::process::id()));
-    let header = Header::new(self.fingerprint, &save.conversation, tokens, state);
+    let header = Header::new(self.fingerprint, &save.conversation, history, state);
     let written = (|| {
       let mut file = create(&partial)?;
       file.write_all(&header.encode())?;
-      file.write_all(&encode_tokens(tokens))?;
+      file.write_all(&encode_history(history))?;
       file.write_all(state)?;
       // Without this a crash of the machine could leave a file that was renamed but not written.
       file.sync_data()?;

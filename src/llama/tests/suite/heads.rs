@@ -91,7 +91,7 @@ fn ask(
   let (sender, receiver) = channel();
   let cancel = CancelToken::new();
   let prompt = model.tokenize(prompt, true, true).unwrap();
-  context.submit(Request { prompt, options, cancel: cancel.clone() }, Collector(sender));
+  context.submit(Request { prompt: prompt.into(), options, cancel: cancel.clone() }, Collector(sender));
   (receiver, cancel)
 }
 

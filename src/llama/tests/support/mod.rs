@@ -114,7 +114,7 @@ pub(crate) fn submit(
 ) -> Receiver<Event> {
   let (sender, receiver) = channel();
   let prompt = model.tokenize(prompt, true, true).unwrap();
-  context.submit(Request { prompt, options, cancel: CancelToken::new() }, Collector(sender));
+  context.submit(Request { prompt: prompt.into(), options, cancel: CancelToken::new() }, Collector(sender));
   receiver
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn start(
 ) -> (Receiver<Event>, CancelToken) {
   let (sender, receiver) = channel();
   let cancel = CancelToken::new();
-  context.submit(Request { prompt: prompt.to_vec(), options, cancel: cancel.clone() }, Collector(sender));
+  context.submit(Request { prompt: prompt.into(), options, cancel: cancel.clone() }, Collector(sender));
   (receiver, cancel)
 }
 

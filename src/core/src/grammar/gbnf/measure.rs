@@ -1,6 +1,7 @@
 //! How much a grammar repeats, and how deep its rules stand in one another.
 
-use super::{Item, Sequence, invalid};
+use super::super::error::invalid;
+use super::syntax::{Item, Sequence};
 use crate::error::Result;
 
 /// Most repetitions of repetitions, multiplied.

@@ -1,6 +1,8 @@
 //! Literals, classes and tokens.
 
-use super::{Item, Parser, TokenName, invalid};
+use super::super::error::invalid;
+use super::Parser;
+use super::syntax::{Item, TokenName};
 use crate::error::Result;
 
 impl Parser<'_> {

@@ -1,7 +1,7 @@
 //! What a grammar's rules reach, and which of them may be empty.
 
+use super::super::error::invalid;
 use super::super::gbnf::{Element, Gbnf, Item, Sequence};
-use super::invalid;
 use crate::error::Result;
 
 /// What follows from the rules' references.

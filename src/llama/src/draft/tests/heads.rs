@@ -59,7 +59,7 @@ fn several_heads_draft_in_turn() {
   let mut context = drafting(&model, 1, 5);
   let mut texts = [Text::new(&model, &context, 0, "hello w003", 60)];
   start(&mut context, &mut texts);
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 5, draw: None };
+  let request = DraftRequest { sequence: 0, history: &history_of(&texts[0].history), most: 5, draw: None };
   assert_eq!(context.draft(&[request])[0].len(), 2);
   go_on(&mut context, &mut texts, 5);
   assert_eq!(texts[0].history, plain(&model, "hello w003", 60));

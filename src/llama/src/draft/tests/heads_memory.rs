@@ -22,7 +22,8 @@ fn drafts_of_heads_that_are_given_up_change_nothing() {
     start(&mut context, &mut texts);
     go_on(&mut context, &mut texts, 4);
     for _ in 0..3 {
-      let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 4, draw: None };
+      let request =
+        DraftRequest { sequence: 0, history: &history_of(&texts[0].history), most: 4, draw: None };
       assert!(context.draft(&[request])[0].len() >= 2, "{name}");
     }
     texts[0].wanted += 10;
@@ -68,12 +69,12 @@ fn copies_restored_snapshots_and_shifts_leave_the_text_as_it_is() {
       assert!(count.accepted > 5, "{name}, sequence {sequence}: {count:?}");
     }
     // Emptied, and filled by another text from somewhere in the middle on.
-    context.clear(1);
-    assert!(context.restore(1, &state) && context.rewind(1, length - 20));
+    assert!(context.truncate(1, 0));
+    assert!(context.restore(1, &state) && context.truncate(1, length - 20));
     let cut = Text { history: text.history[..length - 19].to_vec(), ..again(&context, 1) };
     assert_eq!(resume(&mut context, cut, 80).0, expected, "{name}");
-    context.clear(0);
-    context.clear(2);
+    assert!(context.truncate(0, 0));
+    assert!(context.truncate(2, 0));
     if context.shift(1, 4, 30) {
       let mut moved = expected[..4].to_vec();
       moved.extend_from_slice(&expected[34..]);
@@ -102,7 +103,7 @@ fn an_interrupted_prefill_goes_on() {
     polls.get() > most
   };
   assert_eq!(context.decode(&batch, &|| poll(usize::MAX)).unwrap(), Decoded::Complete);
-  context.clear(0);
+  assert!(context.truncate(0, 0));
   // In the second of two micro-batches.
   let most = polls.replace(0) * 3 / 4;
   assert_eq!(context.decode(&batch, &|| poll(most)).unwrap(), Decoded::Interrupted);
@@ -135,7 +136,12 @@ fn drafts_depend_on_the_text_alone() {
         start(&mut fresh, &mut read);
         assert_eq!(read[0].history, text.history, "{name}");
         let draft = |context: &mut Context, sequence| {
-          context.draft(&[DraftRequest { sequence, history: &text.history, most: 3, draw: None }])
+          context.draft(&[DraftRequest {
+            sequence,
+            history: &history_of(&text.history),
+            most: 3,
+            draw: None,
+          }])
         };
         assert_eq!(draft(&mut context, text.sequence), draft(&mut fresh, 0), "{name}");
         text.wanted += 15;

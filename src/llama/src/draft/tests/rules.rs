@@ -12,7 +12,8 @@ fn a_draft_that_is_given_up_changes_nothing() {
     go_on(&mut context, &mut texts, 4);
     for _ in 0..3 {
       // Drafted, not decoded: as after a cancel.
-      let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 4, draw: None };
+      let request =
+        DraftRequest { sequence: 0, history: &history_of(&texts[0].history), most: 4, draw: None };
       assert_eq!(context.draft(&[request])[0].len(), 4);
     }
     texts[0].wanted += 10;
@@ -42,8 +43,8 @@ fn going_back_further_than_the_sliding_window_remembers_is_refused() {
   start(&mut context, &mut texts);
   go_on(&mut context, &mut texts, 3);
   let length = context.length(0);
-  assert!(context.rewind(0, length - 4));
-  assert!(!context.rewind(0, 100));
+  assert!(context.truncate(0, length - 4));
+  assert!(!context.truncate(0, 100));
   assert_eq!(context.length(0), length - 4);
 }
 
@@ -63,12 +64,12 @@ fn without_the_hidden_state_of_the_last_token_nothing_is_drafted() {
   let mut longer = texts[0].history.clone();
   longer.push(longer[0]);
   let drafts = context.draft(&[
-    DraftRequest { sequence: 0, history: &longer, most: 3, draw: None },
-    DraftRequest { sequence: 1, history: &texts[0].history, most: 3, draw: None },
-    DraftRequest { sequence: 0, history: &[], most: 3, draw: None },
+    DraftRequest { sequence: 0, history: &history_of(&longer), most: 3, draw: None },
+    DraftRequest { sequence: 1, history: &history_of(&texts[0].history), most: 3, draw: None },
+    DraftRequest { sequence: 0, history: &history_of(&[]), most: 3, draw: None },
   ]);
   assert!(drafts.iter().all(Vec::is_empty), "{drafts:?}");
-  let request = DraftRequest { sequence: 0, history: &texts[0].history, most: 3, draw: None };
+  let request = DraftRequest { sequence: 0, history: &history_of(&texts[0].history), most: 3, draw: None };
   assert_eq!(context.draft(&[request])[0].len(), 3);
 }
 

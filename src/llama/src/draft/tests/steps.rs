@@ -78,8 +78,8 @@ fn a_draft_model_says_what_it_has_yet_to_read() {
   let mut context = open(&model, 1, Some(("history.gguf", 4)));
   let mut texts = [Text::new(&model, &context, 0, "hello w003", 40)];
   start(&mut context, &mut texts);
-  assert_eq!(context.unread(0, &texts[0].history), texts[0].history.len() - 1);
-  let unread = |context: &Context, text: &Text| context.unread(0, &text.history);
+  assert_eq!(context.unread(0, &history_of(&texts[0].history)), texts[0].history.len() - 1);
+  let unread = |context: &Context, text: &Text| context.unread(0, &history_of(&text.history));
   go_on(&mut context, &mut texts, 4);
   // The last step drafts nothing: it has room for one token.
   assert!(unread(&context, &texts[0]) <= 5, "{}", unread(&context, &texts[0]));

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use local_inference_core::decoder::{Reach, Token};
+use local_inference_core::history::History;
 use local_inference_core::prefix::{Label, PrefixStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
+
+use super::cells::{Cell, Part, build, cells, media, parts, shared};
 
 const ROOMY: usize = 1 << 20;
 
@@ -21,15 +24,19 @@ fn of(conversation: &str) -> Label {
   Label { conversation: Some(Arc::from(conversation)), ..Label::default() }
 }
 
+fn text(tokens: &[Token]) -> History {
+  tokens.into()
+}
+
 fn usable(store: &PrefixStore, tokens: &[Token]) -> usize {
-  store.longest(tokens, tokens.len() - 1).map_or(0, |hit| hit.usable)
+  store.longest(&text(tokens), tokens.len() - 1).map_or(0, |hit| hit.usable)
 }
 
 #[test]
 fn a_prompt_finds_the_longest_beginning_whoever_stored_it() {
   let mut store = PrefixStore::new(ROOMY, Reach::Any);
-  store.insert(&[1, 2, 3, 4], state(10), Label::default());
-  store.insert(&[1, 2, 5, 6, 7], state(10), Label::default());
+  store.insert(&text(&[1, 2, 3, 4]), state(10), Label::default());
+  store.insert(&text(&[1, 2, 5, 6, 7]), state(10), Label::default());
   assert_eq!(usable(&store, &[1, 2, 5, 6, 9, 9]), 4);
   assert_eq!(usable(&store, &[1, 2, 9]), 2);
   assert_eq!(usable(&store, &[9, 1, 2]), 0);
@@ -40,18 +47,18 @@ fn a_prompt_finds_the_longest_beginning_whoever_stored_it() {
 #[test]
 fn where_memory_cannot_go_back_only_whole_snapshots_count() {
   let mut store = PrefixStore::new(ROOMY, Reach::Back(0));
-  store.insert(&[1, 2, 3, 4], state(10), Label::default());
-  store.insert(&[1, 2], state(10), Label::default());
+  store.insert(&text(&[1, 2, 3, 4]), state(10), Label::default());
+  store.insert(&text(&[1, 2]), state(10), Label::default());
   assert_eq!(usable(&store, &[1, 2, 3, 4, 5]), 4);
   assert_eq!(usable(&store, &[1, 2, 3, 9]), 2);
   assert_eq!(usable(&store, &[1, 2, 3, 4]), 2);
-  assert_eq!(store.shared(&[1, 2, 3, 9]), 3);
+  assert_eq!(store.shared(&text(&[1, 2, 3, 9])), 3);
 }
 
 #[test]
 fn a_window_lets_a_snapshot_go_back_by_one() {
   let mut store = PrefixStore::new(ROOMY, Reach::Back(1));
-  store.insert(&[1, 2, 3, 4], state(10), Label::default());
+  store.insert(&text(&[1, 2, 3, 4]), state(10), Label::default());
   assert_eq!(usable(&store, &[1, 2, 3, 4]), 3);
   assert_eq!(usable(&store, &[1, 2, 3, 9]), 3);
   assert_eq!(usable(&store, &[1, 2, 9, 9]), 0);
@@ -60,13 +67,13 @@ fn a_window_lets_a_snapshot_go_back_by_one() {
 #[test]
 fn the_longest_unused_goes_first_and_pinned_ones_last() {
   let mut store = PrefixStore::new(300, Reach::Any);
-  store.insert(&[1, 1], state(92), pinned());
-  store.insert(&[2, 2], state(92), Label::default());
-  store.insert(&[3, 3], state(92), Label::default());
-  let hit = store.longest(&[2, 2, 9], 2).unwrap();
+  store.insert(&text(&[1, 1]), state(92), pinned());
+  store.insert(&text(&[2, 2]), state(92), Label::default());
+  store.insert(&text(&[3, 3]), state(92), Label::default());
+  let hit = store.longest(&text(&[2, 2, 9]), 2).unwrap();
   assert!(store.take(hit).is_some());
-  store.insert(&[4, 4], state(92), Label::default());
-  let left: Vec<_> = (1..5).map(|token| store.covers(&[token, token])).collect();
+  store.insert(&text(&[4, 4]), state(92), Label::default());
+  let left: Vec<_> = (1..5).map(|token| store.covers(&text(&[token, token]))).collect();
   assert_eq!((left, store.bytes()), (vec![true, true, false, true], 300));
 }
 
@@ -74,39 +81,52 @@ fn the_longest_unused_goes_first_and_pinned_ones_last() {
 fn pins_beyond_their_share_become_ordinary() {
   let mut store = PrefixStore::new(400, Reach::Any);
   for token in 1..5 {
-    store.insert(&[token, token], state(92), pinned());
+    store.insert(&text(&[token, token]), state(92), pinned());
   }
-  store.insert(&[9, 9], state(92), Label::default());
-  assert!(!store.covers(&[1, 1]) && store.covers(&[4, 4]) && store.covers(&[9, 9]));
+  store.insert(&text(&[9, 9]), state(92), Label::default());
+  assert!(!store.covers(&text(&[1, 1])) && store.covers(&text(&[4, 4])) && store.covers(&text(&[9, 9])));
 }
 
 #[test]
 fn a_snapshot_larger_than_the_budget_is_refused() {
   let mut store = PrefixStore::new(50, Reach::Any);
-  assert!(!store.insert(&[1, 2], state(60), of("a")));
+  assert!(!store.insert(&text(&[1, 2]), state(60), of("a")));
   assert_eq!((store.len(), store.bytes(), store.take_lost().len()), (0, 0, 0));
 }
 
 #[test]
 fn a_longer_snapshot_replaces_its_beginnings_but_not_pinned_ones() {
   let mut store = PrefixStore::new(ROOMY, Reach::Any);
-  store.insert(&[1, 2], state(10), pinned());
-  store.insert(&[1, 2, 3], state(10), Label::default());
-  store.insert(&[1, 2, 3, 4], state(10), Label::default());
+  store.insert(&text(&[1, 2]), state(10), pinned());
+  store.insert(&text(&[1, 2, 3]), state(10), Label::default());
+  store.insert(&text(&[1, 2, 3, 4]), state(10), Label::default());
   assert_eq!(store.len(), 2);
   let mut exact = PrefixStore::new(ROOMY, Reach::Back(0));
-  exact.insert(&[1, 2], state(10), Label::default());
-  exact.insert(&[1, 2, 3], state(10), Label::default());
+  exact.insert(&text(&[1, 2]), state(10), Label::default());
+  exact.insert(&text(&[1, 2, 3]), state(10), Label::default());
   assert_eq!(exact.len(), 2);
 }
 
 #[test]
 fn conversations_whose_snapshots_went_are_named() {
   let mut store = PrefixStore::new(110, Reach::Any);
-  store.insert(&[1, 1], state(92), of("a"));
-  store.insert(&[2, 2], state(92), of("b"));
+  store.insert(&text(&[1, 1]), state(92), of("a"));
+  store.insert(&text(&[2, 2]), state(92), of("b"));
   assert_eq!(store.take_lost(), [Arc::from("a")]);
   assert!(store.take_lost().is_empty());
+}
+
+#[test]
+fn a_snapshot_of_an_image_serves_prompts_with_that_image() {
+  let with = |image: u64, last: Token| {
+    build(&[Part::Text(vec![1]), Part::Media(media(image, 6, 3)), Part::Text(vec![2, last])])
+  };
+  let mut store = PrefixStore::new(ROOMY, Reach::Any);
+  store.insert(&with(1, 3), state(10), Label::default());
+  store.insert(&with(2, 3), state(10), Label::default());
+  assert_eq!(store.longest(&with(1, 4), 8).map(|hit| hit.usable), Some(8));
+  assert_eq!(store.longest(&with(3, 4), 8).map(|hit| hit.usable), Some(1));
+  assert_eq!(store.len(), 2);
 }
 
 #[derive(Debug, Clone)]
@@ -128,8 +148,8 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
 }
 
 /// What a list of everything stored says.
-fn expected(stored: &[Vec<Token>], reach: Reach, tokens: &[Token], limit: usize) -> usize {
-  let shared = |entry: &[Token]| entry.iter().zip(tokens).take_while(|(a, b)| a == b).count();
+fn expected<T: PartialEq>(stored: &[Vec<T>], reach: Reach, prompt: &[T], limit: usize) -> usize {
+  let shared = |entry: &[T]| entry.iter().zip(prompt).take_while(|(a, b)| a == b).count();
   stored.iter().map(|entry| reach.usable(entry.len(), shared(entry), limit)).max().unwrap_or(0)
 }
 
@@ -144,13 +164,32 @@ proptest! {
     let reach = back.map_or(Reach::Any, Reach::Back);
     let mut store = PrefixStore::new(ROOMY, reach);
     for entry in &entries {
-      store.insert(entry, state(1), Label::default());
+      store.insert(&text(entry), state(1), Label::default());
     }
     let limit = prompt.len().saturating_sub(cut);
-    let found = store.longest(&prompt, limit).map_or(0, |hit| hit.usable);
+    let found = store.longest(&text(&prompt), limit).map_or(0, |hit| hit.usable);
     prop_assert_eq!(found, expected(&entries, reach, &prompt, limit));
     let shared = entries.iter().map(|entry| entry.iter().zip(&prompt).take_while(|(a, b)| a == b).count());
-    prop_assert_eq!(store.shared(&prompt), shared.max().unwrap_or(0));
+    prop_assert_eq!(store.shared(&text(&prompt)), shared.max().unwrap_or(0));
+  }
+
+  /// The same with media, which match as a whole.
+  #[test]
+  fn the_tree_finds_media_as_a_list_of_cells_does(
+    entries in vec(parts(), 0..20), prompt in parts(), back in proptest::option::of(0_usize..3)
+  ) {
+    let reach = back.map_or(Reach::Any, Reach::Back);
+    let mut store = PrefixStore::new(ROOMY, reach);
+    let entries: Vec<_> = entries.into_iter().filter(|parts| !cells(parts).is_empty()).collect();
+    for entry in &entries {
+      prop_assert!(store.insert(&build(entry), state(1), Label::default()));
+    }
+    let (history, list) = (build(&prompt), cells(&prompt));
+    let entries: Vec<Vec<Cell>> = entries.iter().map(|parts| cells(parts)).collect();
+    let found = store.longest(&history, list.len()).map_or(0, |hit| hit.usable);
+    prop_assert_eq!(found, expected(&entries, reach, &list, list.len()));
+    let most = entries.iter().map(|entry| shared(entry, &list)).max();
+    prop_assert_eq!(store.shared(&history), most.unwrap_or(0));
   }
 
   /// The budget holds at every moment, the newest snapshot is always there, and a hit always has its bytes.
@@ -163,13 +202,13 @@ proptest! {
           let fits = bytes + 4 * tokens.len() <= budget;
           let label = Label { pinned: pin, ..Label::default() };
           let pins_leave = budget - budget / 4 * 3;
-          let kept = store.insert(&tokens, state(bytes), label);
+          let kept = store.insert(&text(&tokens), state(bytes), label);
           prop_assert!(fits || !kept);
           prop_assert!(kept || bytes + 4 * tokens.len() > pins_leave);
-          prop_assert_eq!(kept, kept && store.covers(&tokens));
+          prop_assert_eq!(kept, kept && store.covers(&text(&tokens)));
         }
         Action::Use(tokens) => {
-          if let Some(hit) = store.longest(&tokens, tokens.len()) {
+          if let Some(hit) = store.longest(&text(&tokens), tokens.len()) {
             prop_assert!(store.take(hit).is_some());
           }
         }
