@@ -8,7 +8,7 @@ import { importsUnder } from "./imports-ts.mjs";
 import { usesUnder } from "./uses-rust.mjs";
 
 /** Cycles that are still to be undone: a crate may have no more than so many. */
-const REMAINING = { "src/core/src": 23, "src/llama/src": 3, "src/binding/src": 2 };
+const REMAINING = { "src/llama/src": 3, "src/binding/src": 2 };
 
 /** A folder is a room; each file directly in `ts/` is one of its own. */
 function room(file) {

@@ -18,5 +18,6 @@ pub mod prefix;
 pub mod schedule;
 pub mod speculate;
 pub mod stats;
+pub mod sync;
 pub mod text;
 pub mod token;

@@ -257,7 +257,7 @@ impl Context {
   fn forget_unfinished(&mut self, tokens: &[BatchToken]) {
     if self.recurrent {
       for token in tokens {
-        self.forget(token.sequence);
+        self.clear_sequence(token.sequence);
       }
     }
   }

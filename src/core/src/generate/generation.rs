@@ -83,14 +83,14 @@ impl<S> Generation<S> {
   }
 
   /// The KV cache holds only `kept` tokens of the history: prompt tokens that are evaluated again were not cached.
-  pub(crate) fn lose_cache(&mut self, kept: usize) {
+  pub(crate) fn cached_at_most(&mut self, kept: usize) {
     if !self.answers() {
       self.usage.cached_prompt_tokens = self.usage.cached_prompt_tokens.min(kept);
     }
   }
 
   /// The KV cache gave `found` tokens of a prompt of which nothing was evaluated yet.
-  pub(crate) fn gain_cache(&mut self, found: usize) {
+  pub(crate) fn found_cached(&mut self, found: usize) {
     self.usage.cached_prompt_tokens = found.min(self.usage.prompt_tokens);
   }
 

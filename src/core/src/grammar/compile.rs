@@ -1,7 +1,7 @@
 //! From a source to a grammar that requests can follow, in bounded time and memory.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use llguidance::api::{GrammarWithLexer, ParserLimits, TopLevelGrammar};
 use llguidance::toktrie::{InferenceCapabilities, TokEnv};
@@ -13,6 +13,7 @@ use super::error::invalid;
 use super::{gbnf, parts, schema, translate};
 use crate::error::Result;
 use crate::error::{EngineError, ErrorCode};
+use crate::sync::lock;
 use crate::token::Token;
 
 /// Stack of the thread that compiles: nested sources are read recursively.
@@ -56,7 +57,7 @@ impl Compiled {
   }
 
   pub(super) fn matcher(&self) -> Matcher {
-    let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut shared = lock(&self.shared);
     shared.uses += 1;
     if shared.uses >= GENERATION {
       *shared = Shared { matcher: self.pristine.deep_clone(), uses: 0 };

@@ -1,7 +1,7 @@
 //! Grammars of one vocabulary, each compiled once, and the constraint that a request follows.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use llguidance::Matcher;
 use llguidance::toktrie::{TokEnv, TokTrie};
@@ -13,6 +13,7 @@ use super::error::invalid;
 use super::lexicon::Lexicon;
 use super::mask::TokenMask;
 use crate::error::Result;
+use crate::sync::lock;
 use crate::token::Token;
 
 /// Grammars that are kept; the one that was not used for longest goes.
@@ -81,7 +82,7 @@ impl GrammarEngine {
   }
 
   fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-    self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&self.kept)
   }
 }
 

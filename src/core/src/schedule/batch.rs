@@ -1,8 +1,9 @@
 //! What goes into the next batch.
 
+use super::draft::{Draft, Row};
 use super::kv_cache::KvCache;
 use super::requests::{Requests, Running};
-use crate::decoder::{BatchToken, MediaPlace, SequenceId, Token};
+use crate::decoder::{BatchToken, MediaPlace, Token};
 use crate::generate::Sink;
 use crate::history::Stretch;
 
@@ -10,6 +11,8 @@ use crate::history::Stretch;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
   tokens: Vec<BatchToken>,
+  /// The slots that they belong to.
+  slots: Vec<usize>,
 }
 
 impl Batch {
@@ -17,8 +20,8 @@ impl Batch {
     &self.tokens
   }
 
-  pub(super) fn has(&self, sequence: SequenceId) -> bool {
-    self.tokens.iter().any(|token| token.sequence == sequence)
+  pub(super) fn slots(&self) -> &[usize] {
+    &self.slots
   }
 
   /// Whether a token is sampled after every row: there is no prefill in it.
@@ -27,19 +30,24 @@ impl Batch {
   }
 
   /// Puts the next tokens of the requests in `shares` (slots, and the most tokens of each) into the batch, fewer if
-  /// media come before or a snapshot is due. Returns the rows to sample from, with their slots.
+  /// media come before or a snapshot is due. Returns the rows to sample from.
   pub(super) fn fill<S, K: Sink>(
     &mut self,
     shares: &[(usize, usize)],
     requests: &mut Requests<S, K>,
     cache: &mut KvCache,
-  ) -> Vec<(usize, usize)> {
+  ) -> Vec<Row> {
     self.tokens.clear();
+    self.slots.clear();
     let mut rows = Vec::new();
     for &(slot, count) in shares {
       let Some(running) = requests.get_mut(slot) else { continue };
+      let before = self.tokens.len();
       if self.push(running, slot, count, cache) {
-        rows.push((slot, self.tokens.len() - 1));
+        rows.push(Row { slot, index: self.tokens.len() - 1, draft: Draft::default() });
+      }
+      if self.tokens.len() > before {
+        self.slots.push(slot);
       }
     }
     rows

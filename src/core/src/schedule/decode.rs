@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::Scheduler;
 use super::batch::next_media;
-use super::draft::{Draft, Row};
+use super::draft::Row;
 use super::queue::Arrival;
 use crate::cancel::CancelToken;
 use crate::decoder::{Decoded, Decoder, MediaPlace};
@@ -18,8 +18,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
   pub(super) fn fill_batch(&mut self, slots: &[usize]) -> Vec<Row> {
     let Self { requests, cache, batch, .. } = self;
     let shares = requests.shares(slots, self.decoder.batch_size(), |slot| cache.tail(slot));
-    let rows = batch.fill(&shares, requests, cache);
-    rows.into_iter().map(|(slot, index)| Row { slot, index, draft: Draft::default() }).collect()
+    batch.fill(&shares, requests, cache)
   }
 
   /// Adds drafts to the batch, decodes it and samples from `rows`.
@@ -27,13 +26,10 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let Self { decoder, requests, cache, batch, speculation, .. } = self;
     speculation.add_drafts(decoder, requests, cache, batch, rows);
     let started = Instant::now();
-    let slots = (0..self.requests.slots()).filter(|&slot| self.batch.has(self.cache.id(slot)));
-    let slots: Vec<_> = slots.collect();
     let batch = std::mem::take(&mut self.batch);
     let outcome =
-      self.decode(&slots, arrivals, |decoder, interrupt| decoder.decode(batch.tokens(), interrupt));
+      self.decode(batch.slots(), arrivals, |decoder, interrupt| decoder.decode(batch.tokens(), interrupt));
     self.speculation.timed(&batch, started.elapsed(), matches!(outcome, Ok(Decoded::Complete)));
-    self.batch = batch;
     match outcome {
       Ok(Decoded::Complete) => {
         // The tokens first: a snapshot takes a while.
@@ -41,9 +37,10 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         self.conclude();
         self.checkpoint();
       }
-      Ok(Decoded::Interrupted) => self.resynchronise(&slots),
-      Err(error) => self.give_up(&slots, &error),
+      Ok(Decoded::Interrupted) => self.resynchronise(batch.slots()),
+      Err(error) => self.fail_all_in(batch.slots(), &error),
     }
+    self.batch = batch;
   }
 
   /// Takes a slot whose request has to evaluate media next out of `admitted`, and what these are. Others that have media
@@ -77,7 +74,7 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
         self.checkpoint();
       }
       Ok(Decoded::Interrupted) => self.resynchronise(&[slot]),
-      Err(error) => self.give_up(&[slot], &error),
+      Err(error) => self.fail_all_in(&[slot], &error),
     }
   }
 
@@ -108,12 +105,12 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       let Some(running) = self.requests.get_mut(slot) else { continue };
       let cancelled = running.generation.cancel.is_cancelled();
       self.cache.resynchronise(&mut self.decoder, slot, cancelled);
-      running.generation.lose_cache(self.cache.cached(slot).len_cells());
+      running.generation.cached_at_most(self.cache.cached(slot).len_cells());
     }
   }
 
   /// After a failed decode: ends its requests; nobody knows what their sequences hold.
-  fn give_up(&mut self, slots: &[usize], error: &EngineError) {
+  fn fail_all_in(&mut self, slots: &[usize], error: &EngineError) {
     for &slot in slots {
       self.fail(slot, error);
       self.cache.evict(&mut self.decoder, slot, false);

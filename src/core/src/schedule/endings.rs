@@ -1,9 +1,10 @@
 //! The numbers of a scheduler, and the last words of requests, which are said once the numbers include them.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::generate::{Event, Finished, Sink};
 use crate::stats::Metrics;
+use crate::sync::lock;
 
 /// Requests that ended, and what was counted.
 pub(super) struct Endings<K> {
@@ -42,7 +43,7 @@ impl<K: Sink> Endings<K> {
 
   /// Publishes the numbers, then tells who ended.
   pub(super) fn conclude(&mut self, metrics: Metrics) {
-    *self.published.lock().unwrap_or_else(PoisonError::into_inner) = metrics;
+    *lock(&self.published) = metrics;
     for (mut sink, last) in self.waiting.drain(..) {
       sink.send(last);
     }

@@ -8,13 +8,13 @@ mod snapshots;
 
 use std::sync::Arc;
 
+use super::queue::Rank;
 use super::settings::Settings;
 use crate::decoder::{Decode, KvMemory, Reach, SequenceId};
 use crate::durable::Saved;
 use crate::history::History;
 use crate::prefix::PrefixStore;
 use cells::distinct;
-pub(super) use sequence::Rank;
 use sequence::{Claim, Sequence};
 
 /// Shorter common beginnings (every prompt has the same first tokens) are not worth a copy.

@@ -31,6 +31,9 @@ impl<K> Arrival<K> {
 /// So it is overtaken at most `2 * PATIENCE` times whatever comes: no lane starves.
 pub const PATIENCE: usize = 16;
 
+/// How urgent a request is: its lane, and its place in the order of submission. The smaller goes first.
+pub(super) type Rank = (Lane, u64);
+
 /// A request's claim to a place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticket {
@@ -49,7 +52,7 @@ impl Ticket {
   }
 
   /// The smaller goes first: by lane, then by age.
-  pub(super) fn rank(&self) -> (Lane, u64) {
+  pub(super) fn rank(&self) -> Rank {
     (self.lane(), self.order)
   }
 

@@ -122,9 +122,9 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
     let slot = self.cache.place(&mut self.decoder, history, length - 1);
     let cached = self.cache.cached(slot).len_cells();
     if running.begun {
-      running.generation.lose_cache(cached);
+      running.generation.cached_at_most(cached);
     } else {
-      running.generation.gain_cache(cached);
+      running.generation.found_cached(cached);
     }
     self.cache.claim(slot, running.ticket.rank(), length);
     self.requests.insert(slot, running);
@@ -140,14 +140,14 @@ impl<D: Decoder, K: Sink> Scheduler<D, K> {
       let Some(reserved) = self.cache.reserve(&mut self.decoder, slot, ready) else { continue };
       for evicted in reserved.evicted {
         if let Some(running) = self.requests.get_mut(evicted) {
-          running.generation.lose_cache(0);
+          running.generation.cached_at_most(0);
         }
       }
       if let Some(running) = self.requests.get_mut(slot).filter(|_| reserved.newly)
         && self.cache.refill(&mut self.decoder, slot, &running.generation.history)
         && !running.begun
       {
-        running.generation.gain_cache(self.cache.cached(slot).len_cells());
+        running.generation.found_cached(self.cache.cached(slot).len_cells());
       }
       admitted.push(slot);
     }

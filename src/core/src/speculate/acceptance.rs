@@ -1,6 +1,6 @@
 //! How often drafted tokens are right, now.
 
-use super::MAX_WINDOW;
+use super::limits::MAX_WINDOW;
 
 /// Share of the old that remains after a trial: the slow average looks back on some thirty tokens, the fast one on six.
 const SLOW: f64 = 0.98;
@@ -92,4 +92,17 @@ impl Acceptance {
       |average: &Average| (average.hits + SHARED_WEIGHT * shared) / (average.trials + SHARED_WEIGHT);
     self.places.iter().take(window).map(place).collect()
   }
+}
+
+/// Tokens that a step with a window of `acceptances.len()` yields on average, where `acceptances[i]` is the probability
+/// that drafted token i is accepted once those before it were: 1 + a1 + a1 a2 + ... For equal ones that is
+/// (1 - a^(n + 1)) / (1 - a), equation 1 of Leviathan et al. 2023.
+pub fn expected_tokens(acceptances: &[f64]) -> f64 {
+  let mut survival = 1.0;
+  let mut tokens = 1.0;
+  for acceptance in acceptances {
+    survival *= acceptance;
+    tokens += survival;
+  }
+  tokens
 }

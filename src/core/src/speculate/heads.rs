@@ -1,6 +1,7 @@
 //! Multi-token-prediction heads in the model's own file: whether they can draft, from its header.
 
-use super::{Problem, Unusable};
+use super::limits::MAX_WINDOW;
+use super::pairing::{Problem, Unusable};
 use crate::fit::{KvGeometry, LayerCache};
 use crate::gguf::GgufHeader;
 
@@ -37,7 +38,7 @@ pub struct Heads {
 impl Heads {
   /// Tokens of the longest draft: one head drafts on from what it drafted, several take turns.
   pub fn longest_draft(&self) -> usize {
-    if self.count > 1 { self.count } else { super::MAX_WINDOW }
+    if self.count > 1 { self.count } else { MAX_WINDOW }
   }
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::Kind;
+use super::kind::Kind;
 use crate::gguf::{GgufHeader, ModelKind};
 
 /// Difference in vocabulary size that llama.cpp allows between a model and its draft model.

@@ -1,10 +1,10 @@
 //! How many tokens to draft next.
 
-use super::acceptance::Acceptance;
+use super::acceptance::{Acceptance, expected_tokens};
 use super::account::{Account, Share};
 use super::costs::Costs;
+use super::limits::Limits;
 use super::stakes::{Beside, SHORTEST_PAUSE, WORTHWHILE, could_pay, longest_pause, probe, reading, stake};
-use super::{Limits, expected_tokens};
 
 /// Plain steps that a probe leaves in the account, so that a window can open if it finds the drafter right; less where the
 /// shortest one risks less.

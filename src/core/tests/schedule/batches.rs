@@ -19,9 +19,9 @@ fn a_long_prefill_does_not_hold_up_running_streams() {
   let streams = [bench.submit(&prompt(1, 3), endless()), bench.submit(&prompt(2, 3), endless())];
   bench.scheduler.step();
   let late = bench.submit(&prompt(3, 70), endless());
-  for tick in 2..12 {
+  for step in 2..12 {
     bench.scheduler.step();
-    assert_eq!(tokens(&streams), [tick, tick]);
+    assert_eq!(tokens(&streams), [step, step]);
   }
   // An eighth of ten batches, and one token each, were the newcomer's.
   assert_eq!(late.inbox.tokens(), 1);
@@ -93,10 +93,10 @@ fn of_several_prefills_the_oldest_is_done_first() {
   let mut bench = Bench::new(Setup { parallel: 2, batch: 8, ..Setup::default() });
   let tickets = [bench.submit(&prompt(1, 28), endless()), bench.submit(&prompt(2, 28), endless())];
   let mut first = Vec::new();
-  for tick in 0..20 {
+  for step in 0..20 {
     bench.scheduler.step();
     first.push(tokens(&tickets));
-    assert!(tick > 6 || tickets[1].inbox.tokens() == 0);
+    assert!(step > 6 || tickets[1].inbox.tokens() == 0);
   }
   assert_eq!(first[3], [1, 0]);
   assert!(tickets[1].inbox.tokens() > 0);
@@ -106,8 +106,8 @@ fn of_several_prefills_the_oldest_is_done_first() {
 fn newcomers_do_not_push_a_stream_aside() {
   let mut bench = Bench::new(Setup { parallel: 3, batch: 1, micro_batch: 1, ..Setup::default() });
   let stream = bench.submit(&prompt(1, 1), endless());
-  for tick in 0..60 {
-    bench.submit(&prompt(2 + tick % 7, 1), limit(1));
+  for step in 0..60 {
+    bench.submit(&prompt(2 + step % 7, 1), limit(1));
     bench.scheduler.step();
   }
   assert!(stream.inbox.tokens() >= 20, "{} tokens in 60 batches of one", stream.inbox.tokens());

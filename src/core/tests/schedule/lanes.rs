@@ -150,9 +150,9 @@ proptest! {
         }
       }
     };
-    for (lane, tokens, ticks) in arrivals {
+    for (lane, tokens, steps) in arrivals {
       tickets.push(bench.submit(&prompt(i32::try_from(tickets.len()).unwrap() % 9, 2), in_lane(lane, tokens)));
-      for _ in 0..ticks {
+      for _ in 0..steps {
         bench.scheduler.step();
         collect(&tickets, &mut ended);
       }
@@ -170,13 +170,13 @@ proptest! {
 
   /// An urgent request never waits for a background one.
   #[test]
-  fn an_urgent_request_starts_with_the_next_batch(parallel in 1_u32..4, ticks in 1_usize..30, memory in 0_usize..3) {
+  fn an_urgent_request_starts_with_the_next_batch(parallel in 1_u32..4, steps in 1_usize..30, memory in 0_usize..3) {
     let memory = [Memory::Full, Memory::Window(2), Memory::Recurrent][memory];
     let setup = Setup { parallel, memory, cache: 4_000, ..Setup::default() };
     let mut bench = Bench::new(setup);
     let background: Vec<_> =
       (1..=8).map(|salt| bench.submit(&prompt(salt, 20), in_lane(Background, 30))).collect();
-    for _ in 0..ticks {
+    for _ in 0..steps {
       bench.scheduler.step();
     }
     let urgent = bench.submit(&prompt(9, 1), in_lane(Interactive, 3));

@@ -41,7 +41,7 @@ fn the_next_turn_of_a_conversation_reuses_the_answer_too() {
 }
 
 #[test]
-fn a_refused_rewind_evaluates_the_whole_prompt_and_changes_nothing() {
+fn a_refused_truncation_evaluates_the_whole_prompt_and_changes_nothing() {
   for memory in [Memory::Recurrent, Memory::Window(8)] {
     let setup = Setup { memory, ..Setup::default() };
     let mut bench = Bench::new(setup);
@@ -62,7 +62,7 @@ fn a_recurrent_state_is_reused_by_a_prompt_that_continues_it() {
 }
 
 #[test]
-fn a_rewind_within_the_window_is_used() {
+fn a_truncation_within_the_window_is_used() {
   let setup = Setup { memory: Memory::Window(8), ..Setup::default() };
   let mut bench = Bench::new(setup);
   bench.run(&prompt(1, 50), limit(1));

@@ -26,7 +26,7 @@ enum Action {
   /// After so many more micro-batches.
   CancelWithin(usize, usize),
   Toggle(usize),
-  Tick(usize),
+  Steps(usize),
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
@@ -111,7 +111,7 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     1 => any::<usize>().prop_map(Action::Cancel),
     1 => (any::<usize>(), 1_usize..8).prop_map(|(request, within)| Action::CancelWithin(request, within)),
     2 => any::<usize>().prop_map(Action::Toggle),
-    8 => (1_usize..6).prop_map(Action::Tick),
+    8 => (1_usize..6).prop_map(Action::Steps),
   ];
   vec(action, 1..60)
 }
@@ -156,7 +156,7 @@ fn play(bench: &mut Bench, actions: Vec<Action>) -> Vec<Submitted> {
           ticket.inbox.set_ready(!ticket.inbox.is_ready());
         }
       }
-      Action::Tick(times) => {
+      Action::Steps(times) => {
         for _ in 0..times {
           bench.scheduler.step();
         }

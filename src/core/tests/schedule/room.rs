@@ -63,8 +63,8 @@ fn the_older_request_goes_on_without_a_pause() {
   let mut bench = Bench::new(Setup { parallel: 2, context: 64, ..Setup::default() });
   let older = bench.submit(&prompt(1, 10), endless(50));
   let younger = bench.submit(&prompt(2, 10), endless(50));
-  for tick in 0..50 {
-    assert_eq!(older.inbox.tokens(), tick);
+  for step in 0..50 {
+    assert_eq!(older.inbox.tokens(), step);
     bench.scheduler.step();
   }
   assert!(older.inbox.ended() && !younger.inbox.ended());

@@ -77,13 +77,13 @@ impl KvMemory for Context {
 
   fn truncate(&mut self, sequence: SequenceId, position: usize) -> bool {
     if position == 0 {
-      self.forget(sequence);
+      self.clear_sequence(sequence);
       if let Some(drafter) = &mut self.drafter {
         drafter.follow_clear(sequence);
       }
       return true;
     }
-    let cut = self.cut(sequence, position);
+    let cut = self.truncate_to(sequence, position);
     if let Some(drafter) = self.drafter.as_mut().filter(|_| cut) {
       drafter.follow_truncate(sequence, position);
     }
@@ -95,7 +95,7 @@ impl KvMemory for Context {
   }
 
   fn copy(&mut self, from: SequenceId, to: SequenceId, position: usize) -> bool {
-    let copied = self.share(from, to, position);
+    let copied = self.copy_positions(from, to, position);
     if let Some(drafter) = self.drafter.as_mut().filter(|_| copied) {
       drafter.follow_copy(from, to, position);
     }
@@ -122,7 +122,7 @@ impl KvMemory for Context {
   }
 
   fn shift(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
-    let moved = self.discard(sequence, keep, discard);
+    let moved = self.shift_positions(sequence, keep, discard);
     if let Some(drafter) = self.drafter.as_mut().filter(|_| moved) {
       // Its later positions would be those of other tokens.
       drafter.follow_clear(sequence);

@@ -47,7 +47,7 @@ impl Context {
     usize::try_from(last + 1).unwrap_or(0)
   }
 
-  pub(super) fn forget(&mut self, sequence: SequenceId) {
+  pub(super) fn clear_sequence(&mut self, sequence: SequenceId) {
     // SAFETY: as above.
     unsafe { sys::llama_memory_seq_rm(self.memory(), sequence, -1, -1) };
   }
@@ -65,7 +65,7 @@ impl Context {
     oldest == 0 || oldest < from - self.window + 2
   }
 
-  pub(super) fn cut(&mut self, sequence: SequenceId, from: usize) -> bool {
+  pub(super) fn truncate_to(&mut self, sequence: SequenceId, from: usize) -> bool {
     if !self.remembers(sequence, from) {
       return false;
     }
@@ -74,7 +74,7 @@ impl Context {
     unsafe { sys::llama_memory_seq_rm(self.memory(), sequence, from, -1) }
   }
 
-  pub(super) fn share(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
+  pub(super) fn copy_positions(&mut self, from: SequenceId, to: SequenceId, length: usize) -> bool {
     if !self.remembers(from, length) {
       return false;
     }
@@ -82,7 +82,7 @@ impl Context {
     // SAFETY: as above; both sequences exist.
     unsafe { sys::llama_memory_seq_cp(self.memory(), from, to, -1, if self.recurrent { -1 } else { end }) };
     if self.trimmed() && !self.own_window(to) {
-      self.forget(to);
+      self.clear_sequence(to);
     }
     self.positions(to) == length
   }
@@ -138,7 +138,7 @@ impl Context {
     };
     log::expect_complaints(false);
     if read == 0 {
-      self.forget(sequence);
+      self.clear_sequence(sequence);
     }
     read > 0
   }
@@ -148,7 +148,7 @@ impl Context {
     self.window == 0 && !self.recurrent && unsafe { sys::llama_memory_can_shift(self.memory()) }
   }
 
-  pub(super) fn discard(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
+  pub(super) fn shift_positions(&mut self, sequence: SequenceId, keep: usize, discard: usize) -> bool {
     let (Ok(keep), Ok(discard)) = (i32::try_from(keep), i32::try_from(discard)) else { return false };
     if !self.movable() {
       return false;

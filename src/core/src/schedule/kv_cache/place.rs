@@ -28,15 +28,15 @@ impl KvCache {
       if self.make_room(decoder, hit.stored, target) && self.restore(decoder, target, history, hit, &state) {
         return target;
       }
-      return self.adapt(decoder, target, history, limit);
+      return self.truncate_to_shared(decoder, target, history, limit);
     }
     let alone = self.sequences.iter().filter(|sequence| sequence.is_free()).count() == 1;
     if free && (alone || self.worthwhile(best, most, history)) {
-      return self.adapt(decoder, best, history, limit);
+      return self.truncate_to_shared(decoder, best, history, limit);
     }
     let target = self.longest_unused(if most < LEAST { usize::MAX } else { best });
     if most < LEAST || target == best {
-      return self.adapt(decoder, target, history, limit);
+      return self.truncate_to_shared(decoder, target, history, limit);
     }
     self.evict(decoder, target, true);
     if let Ok([source, target]) = self.sequences.get_disjoint_mut([best, target]) {
@@ -69,7 +69,13 @@ impl KvCache {
   }
 
   /// Truncates a free slot to what it shares with `history`.
-  fn adapt<D: KvMemory>(&mut self, decoder: &mut D, slot: usize, history: &History, limit: usize) -> usize {
+  fn truncate_to_shared<D: KvMemory>(
+    &mut self,
+    decoder: &mut D,
+    slot: usize,
+    history: &History,
+    limit: usize,
+  ) -> usize {
     let keep = self.usable(decoder, slot, history, limit);
     self.keep_snapshot(decoder, slot, keep);
     self.sequences[slot].conversation = None;

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
+use super::super::queue::Rank;
 use super::cells::Cells;
 use crate::decoder::{KvMemory, SequenceId};
 use crate::history::History;
-use crate::options::Lane;
-
-/// How urgent a request is; the smaller goes first.
-pub(in crate::schedule) type Rank = (Lane, u64);
 
 /// The request that a sequence belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -99,12 +96,12 @@ impl Sequence {
     let length = self.cached.floor(length);
     let kept = length > 0 && decoder.truncate(self.id, self.cached.position(length));
     if kept {
-      return self.keep(length);
+      return self.shorten(length);
     }
     decoder.truncate(self.id, 0);
     self.private = false;
     self.conversation = None;
-    self.keep(0);
+    self.shorten(0);
   }
 
   /// Drops everything and gives the room to others.
@@ -120,7 +117,7 @@ impl Sequence {
     let end = decoder.length(self.id);
     let length = self.cached.cells_before(end);
     if self.cached.position(length) == end {
-      self.keep(length);
+      self.shorten(length);
     } else {
       // Drafted tokens that nothing has verified.
       self.truncate(decoder, length);
@@ -157,7 +154,7 @@ impl Sequence {
   }
 
   /// The KV cache has only the first `length` cells.
-  fn keep(&mut self, length: usize) {
+  fn shorten(&mut self, length: usize) {
     self.cached.truncate(length);
     self.cells.cut(length);
   }

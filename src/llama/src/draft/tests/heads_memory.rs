@@ -4,7 +4,7 @@ use super::heads::{drafting, with_heads};
 use super::*;
 
 #[test]
-fn heads_go_on_after_a_rewind_with_the_kept_prefix() {
+fn heads_go_on_after_a_truncation_with_the_kept_prefix() {
   for name in ["heads-carry.gguf", "heads-history.gguf", "heads-two.gguf"] {
     let model = with_heads(name);
     let mut context = drafting(&model, 1, 3);
@@ -115,7 +115,7 @@ fn an_interrupted_prefill_goes_on() {
   assert!(count.accepted > 0, "{count:?}");
 }
 
-/// What the heads have in their cache after drafts, rewinds and other sequences is what they have after reading the text.
+/// What the heads have in their cache after drafts, truncations and other sequences is what they have after reading the text.
 #[test]
 fn drafts_depend_on_the_text_alone() {
   for name in
