@@ -2,11 +2,12 @@
 // decoding beside free decoding and beside node-llama-cpp: node bench/structured.mjs --help
 import { basename } from "node:path";
 import { parseArgs } from "node:util";
+import { builtParts } from "../scripts/lib/built.mjs";
 import { requireBuild } from "../scripts/lib/demo-models.mjs";
 import { Failure, main, step } from "../scripts/lib/log.mjs";
 import { fromRoot, modelsDir } from "../scripts/lib/paths.mjs";
 import { startTalker } from "../scripts/lib/structured-agent.mjs";
-import { runCase, structuredCases } from "../scripts/lib/structured-cases.mjs";
+import { builtForms, runCase, structuredCases } from "../scripts/lib/structured-cases.mjs";
 import { compareSpeed } from "./lib/structured-speed.mjs";
 
 const usage = `usage: node bench/structured.mjs [--models A.gguf,B.gguf] [--count 1000] [--tokens 48] [--agent 100] [--speed] [--lanes 4]
@@ -48,7 +49,7 @@ async function runCases(library, path, { count, tokens, lanes }) {
   const model = await library.LocalModel.load(path, { context: { contextSize: 4096, parallel: lanes } });
   const rows = [];
   try {
-    for (const one of await structuredCases(library)) {
+    for (const one of await structuredCases(await builtForms())) {
       step(`${basename(path)}: ${count} answers: ${one.name}`);
       rows.push(await runCase(model, one, { count, limits: [Math.ceil(tokens / 2), 2 * tokens], lanes }));
     }
@@ -97,11 +98,12 @@ await main(async () => {
   if (values.help) return console.log(usage);
   requireBuild();
   const library = await import(fromRoot("dist/index.js"));
+  const { resolveModel } = await builtParts("catalog/models-dir");
   const read = ["count", "tokens", "agent", "lanes"].map((name) => [name, whole(name, values[name])]);
   const { count, agent, ...plan } = Object.fromEntries(read);
   let failures = 0;
   for (const name of values.models.split(",").filter(Boolean)) {
-    const path = await library.resolveModel(name, modelsDir());
+    const path = await resolveModel(name, modelsDir());
     if (count > 0) {
       const rows = await runCases(library, path, { count, ...plan });
       printCases(path, rows);

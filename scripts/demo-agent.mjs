@@ -34,7 +34,7 @@ class Stage {
 async function openAgent(stage, talk, leaving) {
   const { library, models } = await stage.open("starting elizaOS", leaving, async () => {
     const built = await import(fromRoot("dist/index.js"));
-    return { value: { library: built, models: await modelsToUse(built) } };
+    return { value: { library: built, models: await modelsToUse() } };
   });
   const database = await stage.open("creating the agent's database", leaving, async () => {
     const opened = await openDatabase(await agentId());

@@ -34,7 +34,7 @@ function growth(samples) {
 
 async function soak({ minutes, seed, workers }) {
   const library = await import(fromRoot("dist/index.js"));
-  const { large, embedding } = await modelsToUse(library);
+  const { large, embedding } = await modelsToUse();
   const folder = mkdtempSync(join(tmpdir(), "local-inference-soak-"));
   const workload = new SoakWorkload(library, {
     chat: large.path,

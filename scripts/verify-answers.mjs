@@ -23,7 +23,7 @@ async function withModel(library, path, options, body) {
 }
 
 async function check(library) {
-  const { large, embedding } = await modelsToUse(library);
+  const { large, embedding } = await modelsToUse();
   const chat = await withModel(library, large.path, { context: { contextSize: 2048 } }, async (model) => [
     await checkAnswer(model, large.isDefault),
     await checkCancel(model, "prefill"),

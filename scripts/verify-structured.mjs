@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { modelsToUse } from "./lib/demo-models.mjs";
 import { Failure, step } from "./lib/log.mjs";
 import { startTalker } from "./lib/structured-agent.mjs";
-import { runCase, structuredCases } from "./lib/structured-cases.mjs";
+import { builtForms, runCase, structuredCases } from "./lib/structured-cases.mjs";
 import { verify } from "./lib/verify.mjs";
 
 const usage = `usage: npm run -s verify:structured [-- --count N]
@@ -27,7 +27,7 @@ async function verifyCases(library, path, count) {
   );
   const figures = [];
   try {
-    for (const one of await structuredCases(library)) {
+    for (const one of await structuredCases(await builtForms())) {
       step(`${count} answers: ${one.name}`);
       const result = await runCase(model, one, { count, limits: [maxTokens] });
       const [failure] = result.failures;
@@ -63,7 +63,7 @@ async function verifyAgent(library, path) {
 }
 
 await verify(usage, async (library) => {
-  const { large } = await modelsToUse(library);
+  const { large } = await modelsToUse();
   const figures = await verifyCases(library, large.path, countOf(process.argv));
   await verifyAgent(library, large.path);
   const sum = (key) => figures.reduce((total, one) => total + one[key], 0);

@@ -2,6 +2,7 @@
 import { fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { builtParts } from "./lib/built.mjs";
 import { requireBuild } from "./lib/demo-models.mjs";
 import { done, Failure, formatBytes, main, step, warn } from "./lib/log.mjs";
 import { fromRoot, modelsDir } from "./lib/paths.mjs";
@@ -112,7 +113,12 @@ await main(async () => {
   if (process.argv.includes("--help")) return console.log(usage);
   requireBuild();
   const start = performance.now();
-  const library = await import(fromRoot("dist/index.js"));
+  const library = await builtParts(
+    "active-model/resolve-load",
+    "active-model/tier-contract",
+    "native/machine",
+    "public/models",
+  );
   const { assessFit } = await import(fromRoot("index.js"));
   const machine = await library.machineFacts();
   step("resolving the tiers for this machine");

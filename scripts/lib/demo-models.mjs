@@ -1,5 +1,6 @@
 // The models of the demo, the self-check and the benchmark: those of the settings, else the development models.
 import { existsSync } from "node:fs";
+import { builtParts } from "./built.mjs";
 import { Failure } from "./log.mjs";
 import { locationOf } from "./models/ensure.mjs";
 import { readTable, selectModels } from "./models/table.mjs";
@@ -29,16 +30,17 @@ export function requireFiles(paths) {
 
 /**
  * `{ large, embedding }`, each `{ path, isDefault }`. LOCAL_LARGE_MODEL and LOCAL_EMBEDDING_MODEL are read as the plugin
- * reads them; `library` is the built package.
+ * reads them.
  */
-export async function modelsToUse(library) {
-  const config = library.readConfig({ getSetting: () => undefined });
+export async function modelsToUse() {
+  const { readConfig, resolveModel } = await builtParts("settings/config", "catalog/models-dir");
+  const config = readConfig({ getSetting: () => undefined });
   const written = config.models;
   const defaults = ["large", "embedding"].filter((role) => written[role] === undefined);
   requireFiles(defaults.map(developmentModel));
   const chosen = async (role) => {
     if (written[role] === undefined) return { path: developmentModel(role), isDefault: true };
-    const path = await library.resolveModel(written[role], config.modelsDir);
+    const path = await resolveModel(written[role], config.modelsDir);
     return { path, isDefault: path === developmentModel(role) };
   };
   return { large: await chosen("large"), embedding: await chosen("embedding") };

@@ -1,8 +1,8 @@
 // Child process: text, embeddings and another text model in turn, as agents ask for them; one line of JSON on stdout.
-import { fromRoot } from "./paths.mjs";
+import { builtParts } from "./built.mjs";
 
 const [large, small, embedding, rounds] = process.argv.slice(2);
-const { Engine, hardwareFacts, memoryArbiter } = await import(fromRoot("dist/index.js"));
+const { Engine, hardwareFacts, memoryArbiter } = await builtParts("public/engine", "public/memory");
 
 const engine = Engine.create({ idleUnloadMs: 0 });
 const threads = 2;

@@ -1,6 +1,8 @@
 // One case for each way to constrain an answer: what is asked, and what is wrong with an answer. For a model that
 // understands nothing: prompts are short and only the form is judged.
 
+import { builtParts } from "./built.mjs";
+
 const person = {
   type: "object",
   properties: {
@@ -76,12 +78,16 @@ const bySchema = (validate) => (result) => validate(result.text);
 
 const field = (text, name) => new RegExp(`<${name}>([\\s\\S]*?)</${name}>`).exec(text)?.[1];
 
+/** The functions that the cases need, of the built package. */
+export const builtForms = () =>
+  builtParts("handlers/form/structure", "handlers/request/object", "engine/text/structured/validate");
+
 /**
- * `{ name, request, problem(result) }`; `library` is the built package. A request is the engine's, with a limit that
+ * `{ name, request, problem(result) }`; `forms` are the functions that read forms. A request is the engine's, with a limit that
  * some answers reach, so that closing them is judged too.
  */
-export async function structuredCases(library) {
-  const { structureOf, objectSchema, validatorOf } = library;
+export async function structuredCases(forms) {
+  const { structureOf, objectSchema, validatorOf } = forms;
   const message = (content) => ({ messages: [{ role: "user", content }] });
   const shape = (params, content) => ({ ...message(content), constraint: structureOf(params)?.constraint });
   const array = objectSchema({ output: "array", schema: list.items });

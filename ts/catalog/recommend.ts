@@ -1,7 +1,8 @@
-import type { Machine } from "../native/machine.js";
+import { loadNative } from "../native/addon.js";
+import { type Machine, machineFacts } from "../native/machine.js";
 import { type AssessFit, deviceClass, type Fit, type FitWishes, fitOf, LEAST_CONTEXT } from "./device-fit.js";
 import { factsOfEntry } from "./facts.js";
-import { type Catalog, recommendations } from "./load.js";
+import { type Catalog, catalog, recommendations } from "./load.js";
 import type { CatalogEntry, DeviceClass, Rung } from "./schema.js";
 import { chooseVariant, hostedVariants, type VariantChoice } from "./variants.js";
 
@@ -19,10 +20,20 @@ export interface Recommendation {
 }
 
 /**
+ * The models to use on this machine. Starts the backend.
+ *
+ * @throws LocalInferenceError `BACKEND_UNAVAILABLE`
+ */
+export async function recommend(wishes: FitWishes = {}): Promise<Recommendation> {
+  const [machine, { assessFit }] = await Promise.all([machineFacts(), loadNative()]);
+  return recommendFor(machine, catalog(), assessFit, wishes);
+}
+
+/**
  * The models to use on a machine. The same machine gets the same answer: what other programs hold counts up to half of
  * the memory, because they come and go; `fit` tells whether it fits now.
  */
-export function recommend(
+export function recommendFor(
   machine: Machine,
   catalog: Catalog,
   assess: AssessFit,

@@ -103,8 +103,7 @@ export interface RecommendedLine {
 
 /** @throws LocalInferenceError `BACKEND_UNAVAILABLE`. */
 export async function recommendationView(config: Config): Promise<RecommendationView> {
-  const [machine, { assessFit }] = await Promise.all([machineFacts(), loadNative()]);
-  const { chat, embedding, ...rest } = recommend(machine, catalog(), assessFit, wishesOf(config));
+  const { chat, embedding, ...rest } = await recommend(wishesOf(config));
   return {
     ...rest,
     ...(chat === undefined ? {} : { chat: recommendedLine(chat) }),

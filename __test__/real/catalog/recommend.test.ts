@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { deviceClass, fitOf } from "../../../ts/catalog/device-fit.js";
 import { factsOfEntry } from "../../../ts/catalog/facts.js";
 import { Catalog, catalog, recommendations } from "../../../ts/catalog/load.js";
-import { recommend } from "../../../ts/catalog/recommend.js";
+import { recommendFor } from "../../../ts/catalog/recommend.js";
 import type { CatalogEntry } from "../../../ts/catalog/schema.js";
 import { chooseVariant } from "../../../ts/catalog/variants.js";
 import { loadNative, type NativeAddon } from "../../../ts/native/addon.js";
@@ -44,7 +44,7 @@ const entry = (id: string): CatalogEntry => {
 
 describe("a recommendation", () => {
   it.each(recorded.map((one) => [one.name, one] as const))("for a %s", (_, { machine, expected }) => {
-    const found = recommend(machine, catalog(), addon.assessFit);
+    const found = recommendFor(machine, catalog(), addon.assessFit);
     expect({
       deviceClass: found.deviceClass,
       chat: found.chat?.entry.id ?? null,
@@ -66,21 +66,23 @@ describe("a recommendation", () => {
 
   it("is the same every time", () => {
     for (const { machine } of recorded) {
-      const twice = [1, 2].map(() => recommend(machine, catalog(), addon.assessFit));
+      const twice = [1, 2].map(() => recommendFor(machine, catalog(), addon.assessFit));
       expect(twice[0]).toEqual(twice[1]);
     }
   });
 
   it("fits, and says what was passed over and why", () => {
     for (const { machine } of recorded) {
-      const { chat, embedding, skipped } = recommend(machine, catalog(), addon.assessFit);
+      const { chat, embedding, skipped } = recommendFor(machine, catalog(), addon.assessFit);
       for (const one of [chat, embedding]) expect(one?.fit.verdict ?? "fits").not.toBe("no");
       for (const { reason } of skipped) expect(reason).not.toBe("");
     }
   });
 
   it("never is a tier whose hosted file is not what it says", () => {
-    const ids = recorded.map(({ machine }) => recommend(machine, catalog(), addon.assessFit).chat?.entry.id);
+    const ids = recorded.map(
+      ({ machine }) => recommendFor(machine, catalog(), addon.assessFit).chat?.entry.id,
+    );
     expect(ids.filter((id) => id?.startsWith("eliza-1"))).toEqual([]);
   });
 
@@ -88,7 +90,7 @@ describe("a recommendation", () => {
     const mended = new Catalog(
       catalog().entries.map((one) => (one.tier ? { ...one, recommended: true } : one)),
     );
-    const { chat } = recommend(machineOf("GPU with 24 GiB"), mended, addon.assessFit);
+    const { chat } = recommendFor(machineOf("GPU with 24 GiB"), mended, addon.assessFit);
     expect(chat?.entry.id).toMatch(/^eliza-1/);
   });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCase, structuredCases } from "../../../../../scripts/lib/structured-cases.mjs";
 import { LocalModel } from "../../../../../ts/engine/model.js";
 import * as library from "../../../../../ts/index.js";
+import * as forms from "../../../../helpers/forms.js";
 import { modelPath } from "../../../../helpers/models.js";
 
 const CASES = [
@@ -33,7 +34,7 @@ describe("answers of a real model", () => {
   it.each(CASES)(
     "have the form that %s asks for, also where a limit cuts them",
     async (name) => {
-      const one = (await structuredCases(library)).find(
+      const one = (await structuredCases(forms)).find(
         (candidate: { name: string }) => candidate.name === name,
       );
       const { failures, count } = await runCase(model, one as never, { count: 4, limits: [16], lanes: 1 });

@@ -6,6 +6,7 @@ import { structuredCases } from "../../../../../scripts/lib/structured-cases.mjs
 import { LocalModel } from "../../../../../ts/engine/model.js";
 import type { GenerateRequest, GenerationResult } from "../../../../../ts/engine/text/types.js";
 import * as library from "../../../../../ts/index.js";
+import * as forms from "../../../../helpers/forms.js";
 import { modelPath } from "../../../../helpers/models.js";
 
 // Constrained answers as they stream, and together with whatever else a request can ask for.
@@ -27,7 +28,7 @@ let cases: Case[];
 let model: LocalModel;
 
 beforeAll(async () => {
-  const all = (await structuredCases(library)) as Case[];
+  const all = (await structuredCases(forms)) as Case[];
   const wanted = (name: string) => all.find((one) => one.name === name) as Case;
   const template = readFileSync(join(modelsDir(), "chat-templates/Qwen-Qwen2.5-7B-Instruct.jinja"), "utf8");
   const tools = wanted("tools");
@@ -139,7 +140,7 @@ describe("a span of a skeleton that takes the likeliest", () => {
   ];
   const spanSamplerPlan = { overrides: [{ spanIndex: 1, temperature: 0, topK: 1 }] };
   const answers = (params: object) => {
-    const form = library.structureOf({ responseSkeleton: { spans }, ...params });
+    const form = forms.structureOf({ responseSkeleton: { spans }, ...params });
     const constraint = form?.constraint as NonNullable<typeof form>["constraint"];
     const one = async (seed: number) =>
       JSON.parse(
