@@ -1,6 +1,6 @@
 // The engine without an agent: load a model, stream, stop, embed.
 //   LOCAL_LARGE_MODEL=/path/to/chat.gguf LOCAL_EMBEDDING_MODEL=/path/to/embedding.gguf node examples/engine.mjs
-import { LocalModel } from "@elizaos/plugin-local-inference";
+import { LocalModel } from "@elizaos/plugin-local-inference/engine";
 
 const { LOCAL_LARGE_MODEL: chatFile, LOCAL_EMBEDDING_MODEL: embeddingFile } = process.env;
 if (!chatFile || !embeddingFile) throw new Error("set LOCAL_LARGE_MODEL and LOCAL_EMBEDDING_MODEL");

@@ -16,6 +16,8 @@ const CHECKS = {
   "unused files, exports and npm packages": [bin("knip"), []],
   "unused crates": node("lint/crates.mjs"),
   types: [bin("tsc"), ["-p", "tsconfig.json"]],
+  "the public interface": node("api.mjs", "--check"),
+  "the package's manifest": [bin("publint"), ["--strict"]],
   "rules of Rust": node("cargo.mjs", "clippy", "--release", "--workspace", "--", "-D", "warnings"),
 };
 
