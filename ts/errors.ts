@@ -125,7 +125,7 @@ export function unavailable(
 }
 
 /**
- * What an aborted call rejects with: `name` is `AbortError`, `code` is `CANCELLED`, `cause` is the signal's reason. A
+ * The error of an aborted call: `name` is `AbortError`, `code` is `CANCELLED`, `cause` is the signal's reason. A
  * signal that this package fired carries its own error.
  */
 export function abortError(signal?: AbortSignal): LocalInferenceError {
@@ -141,7 +141,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 export function closedError(what: string): LocalInferenceError {
-  const hint = "Open it again, or close and release only what nobody uses any more.";
+  const hint = "Open it again; it was closed while still in use.";
   return new LocalInferenceError("CLOSED", `The ${what} is closed.`, { hint });
 }
 

@@ -1,6 +1,6 @@
 // The addon's own declarations carry little documentation; the compiler holds the two to the same fields.
 
-/** How the weights of a model are loaded. What is out of range is refused with `INVALID_INPUT` that names the field. */
+/** How the weights of a model are loaded. A value out of range is refused with `INVALID_INPUT`, which names the field. */
 export interface LoadOptions {
   /**
    * Layers kept in GPU memory, from the last one down; 0 keeps all on the CPU, a number above the layers of the model

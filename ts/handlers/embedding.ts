@@ -61,7 +61,7 @@ async function embedTexts(
     if (vector.length === kept) return padded(vector, stored);
     throw new LocalInferenceError(
       "MODEL_UNSUPPORTED",
-      `The model gives ${vector.length} dimensions where its header promises ${kept}.`,
+      `The model returned ${vector.length} dimensions; its header says ${kept}.`,
     );
   });
 }

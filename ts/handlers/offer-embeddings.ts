@@ -10,12 +10,12 @@ type Handler = Parameters<IAgentRuntime["registerModel"]>[1];
 
 const TYPE = "TEXT_EMBEDDING";
 const offered = new WeakSet<object>();
-/** The model that could not be offered and the models there were, so that it is not tried with every request. */
+/** The model that could not be offered, and the state of the models then: it is not tried again until that changes. */
 const refused = new WeakMap<object, string>();
 
 /**
- * Registers the embedding handlers, if a model is configured: an agent that is starting asks whichever embedding
- * handler there is for its dimensions and does not start when that fails.
+ * Registers the embedding handlers if a model is configured. Without one there must be no handler: an agent that starts
+ * asks its embedding handler for the dimensions, and does not start when that fails.
  */
 export function offerEmbeddings(runtime: IAgentRuntime): void {
   const agent = agentOf(runtime);
@@ -28,8 +28,8 @@ export function offerEmbeddings(runtime: IAgentRuntime): void {
 }
 
 /**
- * Does so for an agent that runs already, when an embedding model has been chosen meanwhile. What cannot be offered is
- * logged, and tried again when there are other models or `again` asks for it.
+ * Registers the handlers of an agent that already runs, once an embedding model has been chosen for it. A failure is logged
+ * and not retried until the models change, unless `again` is true.
  */
 export async function offerEmbeddingsLate(runtime: IAgentRuntime, again = false): Promise<void> {
   if (offered.has(runtime)) return;

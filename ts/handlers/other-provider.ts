@@ -11,9 +11,9 @@ interface ModelRegistry {
 }
 
 /**
- * Another plugin's handler for a model type, when no local model is configured for it. core 1.7 asks one handler only,
- * so an agent that uses this plugin for embeddings alone would lose its text provider without it. Never used for a model
- * that is configured: a missing file must not send prompts elsewhere.
+ * Another plugin's handler for a model type that no local model is configured for. core 1.7 calls one handler only, so an
+ * agent that uses this plugin for embeddings alone would lose its text provider without it. Never used where a model is
+ * configured: a missing file must not send prompts elsewhere.
  */
 export function unlessConfigured(
   runtime: IAgentRuntime,

@@ -35,7 +35,7 @@ export function textStream(generation: TextGeneration, options: StreamOptions = 
   };
 }
 
-/** What was streamed cannot be taken back: an answer that is not what was asked for ends with an error. */
+/** Text that was streamed cannot be taken back: an answer without the form that was asked for ends with an error. */
 async function endOf(result: GenerationResult, structured: Structured | undefined): Promise<string> {
   const problem = await problemOf(result, structured);
   return problem === undefined ? finishReasonOf(result) : "error";

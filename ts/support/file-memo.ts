@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 
-/** A text that changes when one of these files or folders is written, replaced, removed or made. */
+/** A text that changes when one of these files or folders is written, replaced, removed or created. */
 export async function stampOf(paths: readonly string[]): Promise<string> {
   const stamps = await Promise.all(
     paths.map((path) =>
@@ -28,7 +28,7 @@ export class OncePerTurn<T> {
   }
 }
 
-/** How a value is made, and the files that it was made of. */
+/** How a value is made, and from which files. */
 export interface Recipe<T> {
   /** Known before the value is made. */
   readonly from: readonly string[];
@@ -37,18 +37,18 @@ export interface Recipe<T> {
   readonly andFrom?: (value: T) => readonly string[];
 }
 
-interface Kept<T> {
+interface Cached<T> {
   readonly value: Promise<T>;
-  /** Whether the files are as they were. */
+  /** Whether the files are unchanged. */
   readonly holds: () => Promise<boolean>;
 }
 
 /**
- * Remembers what was made of files for as long as they stay as they are, whoever changes them. A failure is not
- * remembered: a file that is missing now may be there for the next request.
+ * Caches values made from files until one of the files changes, whoever changes it. A failure is not cached: a file that is
+ * missing now may be there for the next request.
  */
 export class FileMemo<T> {
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #cached = new Map<string, Cached<T>>();
   readonly #asked = new OncePerTurn<T>();
 
   get(key: string, recipe: Recipe<T>): Promise<T> {
@@ -56,15 +56,15 @@ export class FileMemo<T> {
   }
 
   async #get(key: string, recipe: Recipe<T>): Promise<T> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && (await kept.holds())) return kept.value;
-    // Another call may have found the same and been faster.
-    const now = this.#kept.get(key);
-    return now === undefined || now === kept ? this.#make(key, recipe) : now.value;
+    const cached = this.#cached.get(key);
+    if (cached !== undefined && (await cached.holds())) return cached.value;
+    // Another call may have found the same, and been faster.
+    const now = this.#cached.get(key);
+    return now === undefined || now === cached ? this.#make(key, recipe) : now.value;
   }
 
   #make(key: string, { from, make, andFrom = () => [] }: Recipe<T>): Promise<T> {
-    // Before the value is made: what changes meanwhile must count as changed.
+    // Before the value is made: a file that changes meanwhile must count as changed.
     const before = stampOf(from);
     const value = before.then(make);
     const after = value.then(async (made) => {
@@ -75,8 +75,8 @@ export class FileMemo<T> {
       const { more, stamp } = await after;
       return (await stampOf(from)) === (await before) && (await stampOf(more)) === stamp;
     };
-    this.#kept.set(key, { value, holds });
-    after.catch(() => this.#kept.delete(key));
+    this.#cached.set(key, { value, holds });
+    after.catch(() => this.#cached.delete(key));
     return value;
   }
 }

@@ -4,7 +4,7 @@ export type LogLevel = "error" | "warn" | "info" | "debug";
 /** Where this package's log lines go. */
 export type LogSink = (level: LogLevel, message: string, facts: Readonly<Record<string, unknown>>) => void;
 
-/** Without an agent there is no log to write to: what a person should see goes to standard error. */
+/** Without an agent there is no log to write to: errors and warnings go to standard error. */
 const toStandardError: LogSink = (level, message) => {
   if (level === "error" || level === "warn") console.error(`local-inference: ${message}`);
 };

@@ -8,7 +8,7 @@ import {
 import { Closing } from "../../support/closing.js";
 import { type Deferred, deferred } from "../../support/deferred.js";
 
-/** How an embedder is opened. What is out of range is refused with `INVALID_INPUT` that names the field. */
+/** How an embedder is opened. A value out of range is refused with `INVALID_INPUT`, which names the field. */
 export interface EmbedderOptions {
   /** Longest text in tokens. Default: what the model was trained for, at most 2,048. */
   contextSize?: number;
@@ -103,7 +103,7 @@ export class Embedder implements AsyncDisposable {
     }
   }
 
-  /** Refuses what is waiting and frees the memory. Idempotent. */
+  /** Rejects the calls that wait and frees the memory. Idempotent. */
   close(): Promise<void> {
     return this.#closing.close();
   }
@@ -168,7 +168,7 @@ export class Embedder implements AsyncDisposable {
     }
   }
 
-  /** The addon counts a batch as a whole, so a call's own share is counted here. */
+  /** The tokens of one call of a batch, which the addon counts as a whole. */
   async #tokensOf(texts: readonly string[]): Promise<number> {
     const counts = await Promise.all(texts.map((text) => this.#countTokens(text)));
     const { maxTokens } = this.#native.info;

@@ -1,8 +1,8 @@
-// The addon's own declarations carry no documentation; a test holds the two to the same fields.
+// The addon's own declarations carry no documentation; the compiler holds the two to the same fields.
 
 /**
- * Size, arithmetic and sharing of a context. What is out of range is refused with `INVALID_INPUT` that names the field;
- * what does not fit the memory with `OUT_OF_MEMORY` and the numbers.
+ * Size, arithmetic and sharing of a context. A value out of range is refused with `INVALID_INPUT`, which names the field;
+ * a context that does not fit the memory with `OUT_OF_MEMORY`, which gives the sizes.
  */
 export interface ContextOptions {
   /**
@@ -25,40 +25,39 @@ export interface ContextOptions {
   memoryHeadroomBytes?: number;
   /** Requests evaluated side by side, 1 to 256. Default: 4, or 2 or 1 where more would cost context size. */
   parallel?: number;
-  /** Sliding windows keep little more than their length, whatever fits. Default false: by the memory. */
+  /** Cache little more of sliding windows than their length, even where more fits. Default false: by the memory. */
   trimWindows?: boolean;
   /**
-   * Bytes of memory for the beginnings of prompts, 0 for none. Default: a sixteenth of the available memory, at most
-   * 1 GiB.
+   * Bytes of memory for the prefix cache, 0 for none. Default: a sixteenth of the available memory, at most 1 GiB.
    */
   prefixCacheBytes?: number;
   /** Requests that wait in one lane, 1 to 1,048,576; more fail with `QUEUE_FULL`. Default 256. */
   queueLimit?: number;
-  /** Longest wait in milliseconds of requests that name none, up to a day; then `QUEUE_TIMEOUT`. Default: no limit. */
+  /** Longest wait in milliseconds of requests without one of their own, up to a day; then `QUEUE_TIMEOUT`. Default: no limit. */
   queueTimeoutMs?: number;
   /** Where KV caches of conversations are stored. Default: nowhere. */
   state?: StateFolder;
   /** GGUF file of a drafter (docs/speculative.md). Default: none. */
   drafter?: string;
   /**
-   * Drafts with the multi-token-prediction heads in the model's own file, if no drafter is named. Default false: the heads
+   * Draft with the multi-token-prediction heads in the model's own file, if there is no `drafter`. Default false: the heads
    * take memory, and every evaluated token passes through them. `LocalModel.load` loads them for its `context`; for other
-   * contexts it has to be asked for them with a `heads` of its own.
+   * contexts, set `heads` of the load as well.
    */
   heads?: boolean;
   /** Fewest tokens of a draft, 1 to `draftMax`. Default 1. */
   draftMin?: number;
   /** Most tokens of a draft, 1 to 16. Default 8. */
   draftMax?: number;
-  /** Drafts from repetitions in the text where there is no drafter. Default false. */
+  /** Draft from repetitions in the text where there is no drafter. Default false. */
   ngram?: boolean;
 }
 
 /** Stored conversations. Whoever can read the folder can read them; files are readable by their owner alone. */
 export interface StateFolder {
-  /** Made when it is missing. Several contexts and processes may share it. */
+  /** Created when it is missing. Several contexts and processes may share it. */
   folder: string;
-  /** Most bytes of all files; the longest unused go first. Default 2 GiB. */
+  /** Most bytes of all files; the longest unused are removed first. Default 2 GiB. */
   bytes?: number;
   /** Milliseconds after which an unused file is removed. Default 7 days. */
   timeToLiveMs?: number;

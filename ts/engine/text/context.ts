@@ -49,8 +49,8 @@ export class LocalContext implements AsyncDisposable {
   /**
    * Starts a generation.
    *
-   * @throws LocalInferenceError `CLOSED`, `INVALID_INPUT`. What the engine refuses later (a bad option, a prompt that is
-   * too long, a template that fails) rejects `started`, `result` and the loop.
+   * @throws LocalInferenceError `CLOSED`, `INVALID_INPUT`. A later refusal of the engine (a bad option, a prompt that is too
+   * long, a template that fails) rejects `started`, `result` and the loop.
    */
   generate(request: GenerateRequest, options: { signal?: AbortSignal | undefined } = {}): TextGeneration {
     this.#closing.assertOpen();
@@ -59,8 +59,9 @@ export class LocalContext implements AsyncDisposable {
   }
 
   /**
-   * Evaluates what later requests begin with, such as a system message, and keeps it: they start from there. Resolves when
-   * it is done. What is kept takes at most three quarters of `prefixCacheBytes` of the context, and is forgotten with it.
+   * Evaluates the beginning of later requests, such as a system message, and caches it: they start from there. Resolves
+   * once it is evaluated. Prewarmed beginnings take at most three quarters of the context's `prefixCacheBytes`; closing the
+   * context frees them.
    *
    * @throws LocalInferenceError `UNSUPPORTED` for a context without a prefix cache; else as {@link LocalContext.generate}.
    */
@@ -80,7 +81,7 @@ export class LocalContext implements AsyncDisposable {
     return (await TextGeneration.start(begin, options.signal).result).usage;
   }
 
-  /** What runs, waits and is cached, and what was done since the context was opened; of a closed one, the last of it. */
+  /** Counts of running and waiting requests, of the cache, and of all since the context was opened; the last ones, once it is closed. */
   metrics(): ContextMetrics {
     return this.#native.metrics();
   }
@@ -108,7 +109,7 @@ export class LocalContext implements AsyncDisposable {
     return callNative(() => this.#native.generate(input));
   }
 
-  /** The messages that are sent: all, unless the oldest are to make room. */
+  /** The messages that are sent: all, unless `truncate` has the oldest make room. */
   async #fitting(request: GenerateRequest): Promise<{
     messages: readonly ChatMessage[] | undefined;
     dropped: number;
@@ -122,7 +123,7 @@ export class LocalContext implements AsyncDisposable {
     );
   }
 
-  /** `shift` keeps the system text unless the request says what to keep. */
+  /** The addon's input. `shift` keeps the system text unless the request sets `keepTokens`. */
   async #inputOf(request: GenerateRequest, chat: RenderedChat): Promise<GenerateInput> {
     const input = chatGeneration(request, chat);
     const system = request.messages?.[0];

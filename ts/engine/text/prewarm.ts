@@ -1,6 +1,6 @@
 import type { ChatMessage, GenerateRequest } from "./types.js";
 
-/** The beginning that later requests share: a conversation so far, or a raw prompt. */
+/** The beginning that later requests have in common: a conversation so far, or a raw prompt. */
 export type PrewarmRequest = Pick<
   GenerateRequest,
   | "messages"
@@ -15,12 +15,12 @@ export type PrewarmRequest = Pick<
   | "queueTimeoutMs"
 >;
 
-/** Two beginnings of a message that no text continues alike. */
+/** Two messages that have no beginning in common, so that rendered prompts differ from where the message stands. */
 const PROBES = ["A", "1"] as const;
 
 /**
- * The part of a rendered prompt that stays the same whatever the user says next. Templates put text behind the last
- * message and sometimes in front of the first one, so the prompt of the beginning alone would not be it.
+ * The part of a rendered prompt that stays the same whatever the user says next. Rendering the beginning alone would not
+ * give it: templates put text behind the last message, and sometimes in front of the first one.
  */
 export async function commonBeginning(
   messages: readonly ChatMessage[],

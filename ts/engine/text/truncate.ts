@@ -2,7 +2,7 @@ import { LocalInferenceError } from "../../errors.js";
 import { droppable, withoutOldest } from "./turns.js";
 import type { ChatMessage, GenerateRequest } from "./types.js";
 
-/** Most tokens that are kept for an answer whose length nobody limits. */
+/** Most tokens reserved for an answer without `maxTokens`. */
 const USUAL_ANSWER = 1024;
 
 export interface Truncated {
@@ -25,11 +25,11 @@ export interface Room {
 }
 
 /**
- * Leaves out the oldest messages until the prompt leaves room for the answer; as few as possible. What must stay is sent
- * also when it leaves less room than that.
+ * Leaves out the oldest messages until the prompt leaves room for the answer; as few as possible. Messages that must stay
+ * are sent even if they leave less room than that.
  *
  * @param count Tokens of the prompt that the model's template makes of messages.
- * @throws LocalInferenceError `CONTEXT_OVERFLOW` when what must stay fills the context.
+ * @throws LocalInferenceError `CONTEXT_OVERFLOW` when the messages that must stay fill the context.
  */
 export async function truncated(
   messages: readonly ChatMessage[],

@@ -8,7 +8,7 @@ export type { ChatTool, Constraint, ToolCall, ToolCallDelta };
 export const LANES = ["interactive", "normal", "background"] as const;
 export type Lane = (typeof LANES)[number];
 
-/** What becomes of a request that does not fit the context. */
+/** What happens when a request does not fit the context. */
 export const CONTEXT_FULL = ["stop", "error", "truncate", "shift"] as const;
 export type ContextFull = (typeof CONTEXT_FULL)[number];
 
@@ -69,8 +69,8 @@ export interface Sampling {
   /** Tokens that the penalties look back on. */
   penaltyWindow?: number;
   /**
-   * Same seed and same request, same text. Default: random, reported in the usage; with a drafter, tokens are then drafted
-   * by drawing, and the reported seed need not give the text again.
+   * The same seed and request give the same text. Default: random, and reported in the usage. That seed does not reproduce
+   * the text if a drafter drafted tokens by sampling, which it does only for requests without a seed.
    */
   seed?: number;
   dryMultiplier?: number;
@@ -91,8 +91,8 @@ export interface Sampling {
   /** Do not stop at the model's end of answer. */
   ignoreEos?: boolean;
   /**
-   * Drafts of several tokens that are verified together (docs/speculative.md): as the context is set up (`auto`, the
-   * default), not at all, or windows of `min` to `max` tokens, 1 to 16 each, within those of the context. With
+   * Whether tokens are drafted and verified several at a time (docs/speculative.md): as the context is set up (`auto`, the
+   * default), not at all, or in windows of `min` to `max` tokens, 1 to 16 each, within those of the context. With
    * `adaptive: false` every step drafts `max`, for measuring.
    */
   speculative?: "off" | "auto" | { min: number; max: number; adaptive?: boolean };
@@ -101,8 +101,8 @@ export interface Sampling {
 /** How a request shares the model with others (docs/concurrency.md). */
 export interface Sharing {
   /**
-   * `interactive`: a person waits; `background`: nobody does, and it gives its place to others. Default `normal`. Waiting
-   * requests start by lane, then by age; none starves.
+   * `interactive`: a person waits; `background`: nobody waits, and the scheduler parks the request for others. Default
+   * `normal`. Waiting requests start by lane, then by age; none starves.
    */
   lane?: Lane;
   /** Longest wait for a start in milliseconds, up to a day; then `QUEUE_TIMEOUT`. Default: the context's. */
@@ -114,9 +114,9 @@ export interface Sharing {
   conversation?: string;
   /**
    * When the context is full: `stop` ends the answer with finish reason `context` (the default); `error` ends it with
-   * `CONTEXT_OVERFLOW`; `shift` forgets half of what follows the first `keepTokens` and goes on (`UNSUPPORTED` for models
-   * with sliding windows or recurrent state); `truncate` leaves out the oldest messages beforehand. A prompt that does not
-   * fit is refused with `CONTEXT_OVERFLOW` in every case.
+   * `CONTEXT_OVERFLOW`; `shift` drops half of the tokens after the first `keepTokens` and goes on (`UNSUPPORTED` for models
+   * with sliding windows or recurrent state); `truncate` leaves out the oldest messages before the request starts. A prompt
+   * that does not fit is refused with `CONTEXT_OVERFLOW` in every case.
    */
   contextFull?: ContextFull;
   /** Tokens at the beginning that `shift` keeps. Default: those of the system message. */

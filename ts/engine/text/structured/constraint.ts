@@ -2,8 +2,8 @@ import type { ConstraintInput } from "../../../native/addon.js";
 
 /**
  * What an answer must match: a GBNF grammar, a JSON Schema as text, or parts (as JSON text) that follow one another.
- * With triggers it is free until one of them appears. `spans` are what a text of given and chosen stretches is made of: texts,
- * and JSON values of which the `greedy` ones are the model's likeliest.
+ * With triggers, the answer is free until one of them appears. `spans` divide an answer into given texts and JSON values; a
+ * `greedy` value is the model's likeliest.
  */
 export type Constraint = ConstraintInput;
 

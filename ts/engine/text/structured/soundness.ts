@@ -1,15 +1,15 @@
 import { invalidInput } from "../../../errors.js";
 
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(["const", "default", "enum", "examples", "required", "dependentRequired"]);
 /** Keywords whose values are schemas by name. */
 const MAPS = new Set(["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"]);
-/** What ajv takes for evaluated although it may not be: a branch that failed, every item beside one that matched. */
+/** Keywords whose items ajv counts as evaluated although they may not be: those of a branch that failed, or beside a match. */
 const CONDITIONS_OF_ITEMS = ["anyOf", "contains", "dependentSchemas", "if", "oneOf"];
 
 /**
- * Refuses the few combinations of keywords that no grammar expresses and that ajv is known to read otherwise than the
- * draft, so that an answer that breaks the schema could pass: found by the official test suite (bench/schema-suite.mjs).
+ * Refuses the few combinations of keywords that no grammar expresses and that ajv reads differently from the draft: an
+ * answer that breaks the schema could pass. The official test suite found them (bench/schema-suite.mjs).
  *
  * @throws LocalInferenceError `INVALID_INPUT`
  */
@@ -28,7 +28,7 @@ function refuse(reason: string): never {
   throw invalidInput(`The JSON Schema cannot be enforced: ${reason}. Write it without.`);
 }
 
-/** The keywords of a schema and of those within it; names of properties are none. */
+/** Collects the keywords of a schema and of the schemas within it; names of properties are not keywords. */
 function collect(schema: unknown, used: Set<string>): void {
   if (typeof schema !== "object" || schema === null) return;
   if (Array.isArray(schema)) {

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Chunk, RenderedChat } from "../../../native/addon.js";
 import { present } from "../../../support/present.js";
-import { callProblem } from "./call-problem.js";
 import type { ChatTool, ToolCall, ToolCallDelta } from "./tool-types.js";
+import { callProblem } from "./tools.js";
 
 export interface CallChunk extends Omit<Chunk, "done"> {
   calls?: ToolCallDelta[];
@@ -25,7 +25,7 @@ type Reader = (text: string, reasoning: string, partial: boolean) => Read;
 
 const NOTHING: Read = { content: "", calls: [] };
 
-/** Reads tool calls out of a stream of chunks; the text that is left is for the user. */
+/** Reads tool calls out of a stream of chunks; the rest of the text is for the user. */
 export class CallReader {
   readonly #source: ChunkSource;
   readonly #tools: readonly ChatTool[];
@@ -111,7 +111,7 @@ export class CallReader {
   }
 }
 
-/** What does not have the form of the template is text, but for a call that has begun. */
+/** An answer that does not have the form of the template is text, except for a call that has begun. */
 function readAnswer(chat: RenderedChat, text: string, reasoning: string, partial: boolean): Read {
   try {
     return chat.read(text, reasoning, partial);
@@ -122,7 +122,7 @@ function readAnswer(chat: RenderedChat, text: string, reasoning: string, partial
   }
 }
 
-/** A call as JSON; it is text where a limit cut it. */
+/** Reads a call as JSON; one that a limit cut short is text. */
 function plainCall(text: string): Read {
   try {
     const { name, arguments: args } = JSON.parse(text) as { name: string; arguments: unknown };

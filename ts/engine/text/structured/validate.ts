@@ -1,7 +1,7 @@
 import { invalidInput } from "../../../errors.js";
 import { requireSound } from "./soundness.js";
 
-/** Says why a JSON text does not satisfy the schema; undefined when it does. */
+/** Returns why a JSON text does not satisfy the schema; undefined when it does. */
 export type Validator = (text: string) => string | undefined;
 
 const known = new Map<string, Promise<Validator>>();
@@ -9,10 +9,10 @@ const known = new Map<string, Promise<Validator>>();
 const KEPT = 512;
 
 /**
- * A validator of a JSON Schema (formats included): the last word on everything that a grammar cannot express. Made once
- * for each schema. The draft is the one that `$schema` names, 2020-12 without.
+ * A validator of a JSON Schema, formats included, which also judges what a grammar cannot express. Made once for each
+ * schema. The draft is the one that `$schema` names, or 2020-12.
  *
- * @throws LocalInferenceError `INVALID_INPUT` for what is not a schema, or one that cannot be validated.
+ * @throws LocalInferenceError `INVALID_INPUT` for a value that is not a schema, and for a schema that ajv cannot use.
  */
 export function validatorOf(schema: unknown): Promise<Validator> {
   const key = JSON.stringify(schema);
@@ -26,10 +26,10 @@ export function validatorOf(schema: unknown): Promise<Validator> {
   return validator;
 }
 
-/** Loaded with the first schema: requests without one do not pay for it. */
+/** Loads ajv with the first schema: requests without one do not pay for it. */
 async function compile(schema: unknown): Promise<Validator> {
   requireSound(schema);
-  // Named, the draft would have to be one that ajv brings along: 04 and 06 are not.
+  // With its `$schema`, ajv would refuse a schema of draft 04 or 06, which it does not bring along.
   const { $schema: named, ...rest } = Object(schema) as { $schema?: unknown };
   const [Draft, formats] = await Promise.all([draftOf(String(named)), import("ajv-formats")]);
   // An object has only its own properties: what it inherits, such as `constructor`, is not in the answer.
