@@ -2,6 +2,7 @@ import type { IAgentRuntime } from "@elizaos/core";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { SwitchOptions } from "../../../ts/active-model/active-models.js";
 import { ModelDoesNotFitError } from "../../../ts/active-model/does-not-fit.js";
+import { RoleLock } from "../../../ts/active-model/role-lock.js";
 import { agentOf } from "../../../ts/agent/agent.js";
 import { residentCount } from "../../../ts/engine/residents.js";
 import { setNativeForTests } from "../../../ts/native/addon.js";
@@ -91,7 +92,11 @@ describe("a switch", () => {
     const running = ask(runtime);
     await vi.waitFor(() => expect(fake.streams[0]?.read).toBe(1));
     delete fake.script.holdAfter;
+    const held = vi.spyOn(RoleLock.prototype, "hold");
     const switching = switchTo("second");
+    // A switch finds the model first: a request that comes before it holds the lock is answered by the old one.
+    await vi.waitFor(() => expect(held).toHaveBeenCalled());
+    held.mockRestore();
     const waiting = ask(runtime);
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(loaded(fake)).toEqual(["first.gguf"]);
