@@ -35,7 +35,7 @@ export class LocalInferenceService extends Service {
     return prewarm(agentOf(this.runtime), role, beginning);
   }
 
-  /** The models in use, by what they are used for. */
+  /** The active models by role. */
   models(): ActiveModelState[] {
     return agentOf(this.runtime).active.states();
   }
@@ -62,7 +62,7 @@ export class LocalInferenceService extends Service {
     return agentOf(this.runtime).remove(model);
   }
 
-  /** What is here, what is used, what is wrong and how to mend it. */
+  /** Reports machine, models and settings, and how to fix what is wrong. */
   doctor(): Promise<DoctorReport> {
     const settings = settingLines((name) => this.runtime.getSetting(name), process.env, "agent");
     return doctorReport(agentOf(this.runtime), settings);

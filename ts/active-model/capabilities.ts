@@ -5,14 +5,14 @@ import { describeDrafter } from "./drafting.js";
 import type { ChosenDrafter } from "./load-types.js";
 import type { TierRuntime } from "./runtime-for-tier.js";
 
-/** What this version of the package can do; the one place to change when it can do more. */
+/** What this version of the package can do. Change it when the build can do more. */
 export const BUILD = {
   contextCheckpoints: false,
   vision: false,
   audio: false,
 } as const;
 
-/** What is known of a load. */
+/** The facts that capabilities depend on. */
 export interface LoadFacts {
   readonly entry?: CatalogEntry | undefined;
   readonly runtime?: TierRuntime | undefined;
@@ -21,14 +21,14 @@ export interface LoadFacts {
   readonly kvTypeV: string;
   /** Path of the drafter, when it is on this machine. */
   readonly drafter?: string | undefined;
-  /** What LOCAL_DRAFTER says. */
+  /** What LOCAL_DRAFTER names. */
   readonly chosenDrafter?: ChosenDrafter | undefined;
   readonly speculationDisabled: boolean;
   /** Path of the image projector, when it is on this machine. */
   readonly vision?: string | undefined;
 }
 
-/** What a loaded model uses of what it, the build and the machine offer. */
+/** Which features of the model, the build and the machine a load uses. */
 export function modelCapabilities(load: LoadFacts): Capability[] {
   return [
     flashAttention(load),
@@ -40,7 +40,7 @@ export function modelCapabilities(load: LoadFacts): Capability[] {
   ];
 }
 
-/** Where the machine could compute: by the loaded modules, and by the drivers that it has. */
+/** The processors that a machine has: those with a loaded module, and those with a driver only. */
 export function machineCapabilities(machine: Machine): Capability[] {
   const usable = new Set(
     machine.devices.filter(({ kind }) => kind !== "cpu").map(({ backend }) => backend.toLowerCase()),
@@ -66,7 +66,7 @@ export function machineCapabilities(machine: Machine): Capability[] {
   ];
 }
 
-/** Speculative decoding, in the words that the log, the routes and the command line use. */
+/** Speculative decoding, with the reason that the log, the routes and the command line show. */
 export function speculationCapability({
   runtime,
   drafter,

@@ -1,5 +1,5 @@
 /**
- * `active`: the decode path uses it. `inactive`: it is there and not used. `absent`: the build, the machine or the model
+ * `active`: the decode path uses it. `inactive`: it is available and not used. `absent`: the build, the machine or the model
  * lacks it. None of them ever keeps a model from loading.
  */
 export type CapabilityState = "active" | "inactive" | "absent";

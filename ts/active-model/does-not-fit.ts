@@ -14,7 +14,7 @@ export interface Shortfall {
   readonly fittingVariantId?: string;
 }
 
-/** A model that the memory cannot hold; nothing was changed. */
+/** A model that does not fit the memory; the models in use stay as they were. */
 export class ModelDoesNotFitError extends LocalInferenceError {
   override name = "ModelDoesNotFitError";
   readonly shortfall: Shortfall;
@@ -23,8 +23,8 @@ export class ModelDoesNotFitError extends LocalInferenceError {
     const { model, fit } = resolved;
     const { neededBytes, budgetBytes, missingBytes, largestContext } = fit.numbers;
     const numbers =
-      `${model.id} needs ${bytesText(neededBytes)} and ${bytesText(budgetBytes)} may be used: ` +
-      `${bytesText(missingBytes)} are missing.`;
+      `${model.id} needs ${bytesText(neededBytes)}, ${bytesText(missingBytes)} more than the ` +
+      `${bytesText(budgetBytes)} that it may use.`;
     super("OUT_OF_MEMORY", numbers, { hint: remedy(largestContext, fittingVariantId) });
     this.shortfall = {
       modelId: model.id,
@@ -38,7 +38,7 @@ export class ModelDoesNotFitError extends LocalInferenceError {
 }
 
 function remedy(largestContext: number, variant: string | undefined): string {
-  if (largestContext > 0) return `A context of ${largestContext} tokens fits.`;
-  if (variant !== undefined) return `Its variant ${variant} would fit.`;
+  if (largestContext > 0) return `Set LOCAL_CONTEXT_SIZE to ${largestContext} or less: that fits.`;
+  if (variant !== undefined) return `Use its variant ${variant}, which fits.`;
   return "Use a smaller model or quantisation, or free memory.";
 }

@@ -8,7 +8,7 @@ import type { TierRuntime } from "./runtime-for-tier.js";
 type DraftFields = Pick<LoadFields, "drafter">;
 type DraftSettings = Pick<LoadSettings, "speculationDisabled">;
 
-/** The field of a text model that says what drafts; none where nothing does. */
+/** The drafter of a text model; no field where it has none. */
 export function draftFields(
   runtime: TierRuntime | undefined,
   files: ModelFiles,
@@ -26,12 +26,12 @@ export function draftFields(
   return { drafter: { value: chosen, from: "setting" } };
 }
 
-/** What LOCAL_DRAFTER means for this model: a drafter that is one of the models in use does not draft for itself. */
+/** What LOCAL_DRAFTER means for this model: a model does not draft for itself. */
 export function chosenFor({ path, chosenDrafter: chosen }: ModelFiles): ChosenDrafter | undefined {
   return chosen?.kind === "file" && chosen.path === path ? undefined : chosen;
 }
 
-/** What a user should know when a drafter that was counted on is not there. */
+/** Warnings about a drafter that is missing. */
 export function draftWarnings(
   id: string,
   runtime: TierRuntime | undefined,
@@ -46,7 +46,7 @@ export function draftWarnings(
   return [`The drafter ${runtime.mtp.drafterFile} is missing: ${id} runs without it, more slowly.`];
 }
 
-/** The same for the engine: options of the context, and of the model where its own heads draft. */
+/** The options of the context that a drafter needs, and of the model where its own heads draft. */
 export function draftOptions({ drafter }: DraftFields): Pick<TextSpec, "context" | "load"> {
   switch (drafter?.value.kind) {
     case "file": {

@@ -87,9 +87,9 @@ export interface ResolvedLoad<S extends AnySpec = AnySpec> {
   readonly fields: LoadFields;
   readonly fit: Fit;
   readonly capabilities: readonly Capability[];
-  /** What a user should know; none of it keeps the model from loading. */
+  /** Problems to report to the user; the model loads all the same. */
   readonly warnings: readonly string[];
-  /** What the engine takes. */
+  /** The load as the engine takes it. */
   readonly spec: S;
 }
 
@@ -102,6 +102,6 @@ export interface ResolveInput {
   readonly settings: LoadSettings;
   readonly overrides?: LoadOverrides;
   readonly assess: AssessFit;
-  /** Bytes that the model which leaves gives back. */
+  /** Bytes that the model to be unloaded frees. */
   readonly freedBytes?: number;
 }

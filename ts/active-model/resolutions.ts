@@ -6,7 +6,7 @@ export interface ResolveOptions {
   /** undefined: what the model is made for. */
   readonly kind?: Kind | undefined;
   readonly overrides?: LoadOverrides;
-  /** Bytes that the models which leave give back. */
+  /** Bytes that the models to be unloaded free. */
   readonly freedBytes?: number;
 }
 
@@ -18,7 +18,7 @@ export interface ResolutionsOptions {
 
 type How = Pick<ResolveOptions, "kind" | "overrides">;
 
-/** How models are loaded. The same name gives the same object for as long as its files stay as they are. */
+/** Resolved loads by name. The same name gives the same object as long as its files are unchanged. */
 export class Resolutions {
   readonly #options: ResolutionsOptions;
   readonly #kept = new Map<string, { readonly version: string; readonly load: Promise<ResolvedLoad> }>();
@@ -41,12 +41,12 @@ export class Resolutions {
     return load;
   }
 
-  /** As `of`, once other models have given their memory back; nothing is remembered. */
+  /** As `of`, with the memory that other models free; remembers nothing. */
   async anew(name: string, how: ResolveOptions): Promise<ResolvedLoad> {
     return this.#options.resolve(name, how);
   }
 
-  /** What `of` answers from now on: a load that has proved itself. */
+  /** Makes `of` return a load that has worked. */
   async keep(name: string, how: How, load: ResolvedLoad): Promise<void> {
     const version = await this.#options.versionOf(name).catch(() => undefined);
     if (version !== undefined) this.#kept.set(keyOf(name, how), { version, load: Promise.resolve(load) });

@@ -20,7 +20,7 @@ import { runtimeForTier, type TierRuntime } from "./runtime-for-tier.js";
 export type * from "./load-types.js";
 
 /**
- * Decides how a model is loaded. Reads nothing and changes nothing.
+ * Decides how a model is loaded, from its inputs alone.
  *
  * @throws LocalInferenceError `UNSUPPORTED` for a model that cannot do what it is loaded for, `INVALID_INPUT` for a context
  * longer than the model's or a KV type that it cannot have.
@@ -57,7 +57,7 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     memoryHeadroomBytes: first(undefined, settings.memoryHeadroomBytes, undefined, "auto" as const),
     ctxCheckpoints: runtime && { value: runtime.optimizations.ctxCheckpoints, from: "catalog" },
     ctxCheckpointInterval: runtime && { value: runtime.optimizations.ctxCheckpointInterval, from: "catalog" },
-    // None of it has a meaning for vectors.
+    // An embedding model has no drafter.
     ...(kind === "embedding" ? {} : draftFields(runtime, files, settings)),
     vision: files.vision === undefined ? undefined : { value: files.vision, from: "catalog" },
   } satisfies { [K in keyof LoadFields]: LoadFields[K] | undefined });
@@ -74,12 +74,12 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
     speculationDisabled: settings.speculationDisabled,
     vision: files.vision,
   };
-  // None of them has a meaning for vectors.
+  // All of them are about text generation.
   const capabilities = kind === "embedding" ? [] : modelCapabilities(loadFacts);
   return { model, fields, fit, capabilities, warnings, spec: specOf(kind, fields) };
 }
 
-/** What an embedder has no use for. */
+/** Fields without a meaning for an embedding model. */
 const TEXT_ONLY = ["contextSize", "kvTypeK", "kvTypeV", "flashAttention", "parallel", "ctxCheckpoints"];
 
 /** The fields that the load depends on as lines for people: name, value, origin. */
@@ -99,16 +99,16 @@ export function describeLoad({
 
 function assertCapable({ id, kind: made }: ModelFacts, kind: Kind): void {
   if (made === "vocabulary")
-    throw new LocalInferenceError("UNSUPPORTED", `${id} is a vocabulary without weights.`);
-  if (made === "embedding" && kind === "text") {
     throw new LocalInferenceError(
       "UNSUPPORTED",
-      `${id} makes vectors and cannot write text: it cannot be a text model.`,
+      `${id} is a vocabulary without weights and cannot be loaded as a model.`,
     );
+  if (made === "embedding" && kind === "text") {
+    throw new LocalInferenceError("UNSUPPORTED", `${id} is an embedding model and cannot generate text.`);
   }
 }
 
-/** A file that carries another model than the catalog says is loaded as what it is. */
+/** A file whose architecture is not that of its catalog entry is loaded by its header, without the entry. */
 function tierOf(model: ModelFacts): { tier: ModelFacts["entry"]; warnings: string[] } {
   const { entry, header } = model;
   if (entry === undefined || header === undefined || header.architecture === entry.architecture) {
@@ -127,7 +127,7 @@ function contextField(
   settings: LoadSettings,
   overrides: LoadOverrides,
 ): LoadFields["contextSize"] {
-  // The embedder takes what the model reads, and has no cache that grows with it.
+  // An embedder reads as much as the model does and keeps no cache.
   if (kind === "embedding") return { value: "auto", from: "header" };
   const catalogued =
     tier !== undefined && tier.contextLength < model.contextLength ? tier.contextLength : undefined;
@@ -147,7 +147,7 @@ function kvFields(input: ResolveInput, runtime: TierRuntime | undefined, context
   return { kvTypeK: of(overrides.kvTypeK), kvTypeV: of(overrides.kvTypeV) };
 }
 
-/** Tiers store the cache as q8_0, as exact as f16 to three digits and half its size, unless f16 is wanted and fits. */
+/** Tiers default to q8_0, half the size of f16 and equal to it in three digits. The settings can prefer f16 where it fits. */
 function tierKv(input: ResolveInput, context: number | "auto"): Field<string> {
   const { model, machine, assess, settings, freedBytes } = input;
   if (settings.preferAccurateKv) {

@@ -28,7 +28,7 @@ export interface MtpRuntime extends Pick<ContractOnly, "specType" | "gpuLayers">
   readonly draftMax: number;
 }
 
-/** How a tier is to be run. Only what its decode path uses; the KV cache is llama.cpp's own. */
+/** How a tier is run. The KV cache is llama.cpp's own. */
 export interface TierRuntime extends Pick<ContractOnly, "preferredBackend"> {
   readonly optimizations: Pick<ContractOnly, "ctxCheckpoints" | "ctxCheckpointInterval"> & {
     /** Sequences side by side: the cache of sliding windows serves one. */

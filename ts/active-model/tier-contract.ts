@@ -10,7 +10,7 @@ const FOREIGN = /qjl|polar|turbo|tbq|tcq/i;
 const FORBIDDEN_FLAGS = ["cacheReuse", "kvUnified", "ngramDraft", "lookahead", "kvCache"];
 
 /**
- * What is wrong with how a tier is advertised, in one line each; nothing: it promises only what its decode path does.
+ * What is wrong with the load of a tier, one line each. Empty: it reports as active only what its decode path does.
  *
  * @param load The tier resolved with its drafter at hand.
  */
@@ -45,7 +45,7 @@ function isStock(type: string | undefined): boolean {
   return type !== undefined && type !== "auto" && (KV_TYPES as readonly string[]).includes(type);
 }
 
-/** A format that the decode path lacks may be listed, never as something that is used. */
+/** A format that the decode path lacks may be listed as absent, never as active. */
 function undue({ id, state }: Capability): string | false {
   return state === "active" && FOREIGN.test(id) && `${id} is listed as active`;
 }

@@ -32,7 +32,7 @@ import { givenDimension, StoredVectors } from "./stored-vectors.js";
 // An agent's process has one log: that of elizaOS.
 setLogSink(elizaLog);
 
-/** What this plugin keeps for one agent: its settings and its claim on the models. */
+/** The state of this plugin for one agent: its settings and its claim on the models. */
 export class Agent {
   readonly config: Config;
   readonly engine: Engine;
@@ -67,7 +67,7 @@ export class Agent {
     return this.#jobs;
   }
 
-  /** The models in use: by the settings, an earlier choice, or a switch. */
+  /** The active models: named by the settings, an earlier choice, or a switch. */
   get active(): ActiveModels {
     this.#active ??= new ActiveModels({
       engine: this.engine,
@@ -87,7 +87,7 @@ export class Agent {
     return this.active.nameOf(role) !== undefined;
   }
 
-  /** What names a role's model: its setting, otherwise what was chosen with `eliza-local use` or the active route. */
+  /** The name of a role's model: its setting, otherwise the one chosen with `eliza-local use` or `POST /active`. */
   modelText(role: ActiveRole): string | undefined {
     return this.config.models[role] ?? modelFor(readSelection(this.config.modelsDir), role);
   }
@@ -112,7 +112,7 @@ export class Agent {
     return this.active.without(paths, () => this.store.remove(model));
   }
 
-  /** Other processes fetch, remove and exchange models, too: what was found holds as long as the files say so. */
+  /** Remembered only as long as the files are unchanged: other processes fetch and remove models as well. */
   async #locate(name: string): Promise<Located> {
     await this.#prepare();
     const { modelsDir } = this.config;
@@ -136,7 +136,7 @@ export class Agent {
     });
   }
 
-  /** What LOCAL_DRAFTER names; a file that is not there is no error, the model answers without it. */
+  /** What LOCAL_DRAFTER names. A missing file is no error: the model answers without a drafter. */
   async #chosenDrafter(): Promise<ChosenDrafter | undefined> {
     const { drafter } = this.config;
     if (drafter === undefined) return undefined;
@@ -177,7 +177,7 @@ export class Agent {
     );
   }
 
-  /** Aborts downloads and requests and gives up the models. */
+  /** Aborts downloads and requests, and releases the models. */
   async close(): Promise<void> {
     await Promise.all([this.#jobs?.close(), this.#active?.close(), this.engine.close()]);
   }
@@ -223,7 +223,7 @@ export function openAgent(runtime: object): void {
   stopped.delete(runtime);
 }
 
-/** Aborts a runtime's requests and gives up its models; another runtime's models stay. */
+/** Aborts a runtime's requests and releases its models; another runtime's models stay. */
 export async function closeAgent(runtime: object): Promise<void> {
   stopped.add(runtime);
   const agent = agents.get(runtime);

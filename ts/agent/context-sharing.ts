@@ -17,7 +17,7 @@ type SharingSettings = Pick<
   | "conversationsOnBattery"
 >;
 
-/** Has the context of a text model queue, cache and store as the settings say. */
+/** Adds the settings of queue, prefix cache and stored conversations to the context of a text model. */
 export function withSharing(resolved: ResolvedLoad, settings: SharingSettings): ResolvedLoad {
   const { spec } = resolved;
   if (spec.kind !== "text") return resolved;

@@ -1,6 +1,6 @@
 import type { Usage } from "../engine/text/types.js";
 
-/** What requests of one model type have cost since the agent started. */
+/** Totals of the requests of one model type since the agent started. */
 export interface TypeMetrics {
   requests: number;
   promptTokens: number;

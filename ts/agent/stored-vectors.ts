@@ -23,7 +23,7 @@ export class StoredVectors {
     this.#options = options;
   }
 
-  /** Says how to tell whether another plugin makes this agent's embeddings. */
+  /** @param isTaken Whether another plugin makes this agent's embeddings. */
   whenTaken(isTaken: () => boolean): void {
     this.#isTaken = isTaken;
   }
@@ -50,8 +50,8 @@ export class StoredVectors {
       `${model} gives vectors of ${kept} dimensions, and this agent stores ${fixed}.`,
       {
         hint:
-          `Use a model of at most ${fixed} dimensions, or set LOCAL_EMBEDDING_DIMENSIONS to ${fixed} if the model is ` +
-          "trained to be shortened, or restart the agent with this model: then what it remembers is not found by meaning.",
+          `Use a model of at most ${fixed} dimensions; or set LOCAL_EMBEDDING_DIMENSIONS to ${fixed} if the model is ` +
+          "trained to be shortened; or restart the agent with this model, and its memories are no longer found by meaning.",
       },
     );
   }
@@ -60,7 +60,7 @@ export class StoredVectors {
   admit(model: string, own: number): void {
     if (this.#isTaken()) {
       throw new LocalInferenceError("UNSUPPORTED", "Another plugin makes this agent's embeddings.", {
-        hint: `Restart the agent to use ${model} instead: what it remembers is then not found by meaning.`,
+        hint: `Restart the agent to use ${model} instead; its memories are then no longer found by meaning.`,
       });
     }
     this.shapeOf(model, own);
@@ -71,7 +71,7 @@ export class StoredVectors {
     if (this.#model !== undefined && this.#model !== model) {
       log(
         "warn",
-        `Embeddings come from ${model} now: what was remembered by ${this.#model} is hardly found.`,
+        `${model} makes the embeddings now: memories stored with ${this.#model} are hardly found by meaning.`,
       );
     }
     this.#model = model;

@@ -10,7 +10,7 @@ export type AssessFit = NativeAddon["assessFit"];
 
 /** Tokens that a conversation with an agent needs. */
 export const WORKING_CONTEXT = 8192;
-/** With less than this many tokens a chat model is of no use. */
+/** Fewest tokens with which a chat model is useful. */
 export const LEAST_CONTEXT = 1024;
 
 const GIB = 1024 ** 3;

@@ -82,8 +82,8 @@ async function locateEntry(entry: CatalogEntry, setting: string, options: Locate
   const source = `hf:${repository}${revision === undefined ? "" : `@${revision}`}/${file}`;
   throw new LocalInferenceError("MODEL_NOT_FOUND", `The model ${entry.id} is not on this machine.`, {
     hint:
-      `Models are not downloaded automatically: fetch it with "eliza-local pull ${entry.id}" (${source}), or put the ` +
-      `file into ${options.modelsDir}.`,
+      `Type "eliza-local pull ${entry.id}" to fetch it (${source}), or put the file into ${options.modelsDir}. Agents ` +
+      "download no models by themselves.",
   });
 }
 
@@ -119,7 +119,7 @@ async function located(path: string, options: LocateOptions, known?: CatalogEntr
   return { path, entry, companions: await companionsOf(path, entry) };
 }
 
-/** Names of tier files belong to nothing else; the others are taken by their exact name. */
+/** The one entry that has a file of exactly this name. */
 function entryOfFile(path: string, catalog: Catalog): CatalogEntry | undefined {
   const name = basename(path).toLowerCase();
   const matches = catalog.entries.filter((entry) =>
@@ -148,7 +148,7 @@ function companionPlaces(path: string, name: string): string[] {
   return [join(dirname(dirname(path)), name), join(dirname(path), basename(name))];
 }
 
-/** The files of a located model and the folders where more of them may appear: what else it follows from. */
+/** The files that a located model was found by, and the folders where its companions may appear later. */
 export function tracesOf({ path, entry, companions }: Located): string[] {
   const names = Object.values(entry?.companions ?? {}).map(({ file }) => file);
   const folders = names.flatMap((name) => companionPlaces(path, name)).map((place) => dirname(place));
@@ -170,7 +170,9 @@ async function modelInFolder(folder: string): Promise<string> {
     const [only, ...others] = models;
     if (only !== undefined && others.length === 0) return realpath(join(place, only));
     if (only !== undefined)
-      throw missing(`The folder ${place} holds several models: ${models.join(", ")}. Name one.`);
+      throw missing(
+        `The folder ${place} holds several models: ${models.join(", ")}. Write the path of one of them.`,
+      );
   }
   throw missing(`The folder ${folder} holds no GGUF model.`);
 }

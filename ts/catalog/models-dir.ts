@@ -9,7 +9,7 @@ const SEARCH_DEPTH = 3;
 /** Looks a model up among the installed ones and returns its file. */
 export type FindModel = (setting: string) => Promise<string | undefined>;
 
-/** What a model setting means, told from its text alone. */
+/** What the text of a model setting means. */
 export type ModelReference =
   | { readonly kind: "file"; readonly path: string }
   | { readonly kind: "id"; readonly id: string }
@@ -66,7 +66,7 @@ async function existingFile(path: string, setting: string): Promise<string> {
     "MODEL_NOT_FOUND",
     `The model ${JSON.stringify(setting)} is not at ${path}.`,
     {
-      hint: "Put the GGUF file there or correct the setting.",
+      hint: "Put the GGUF file there, or correct the setting.",
     },
   );
 }
@@ -90,7 +90,7 @@ async function byId(id: string, modelsDir: string, find: FindModel): Promise<str
   return realpath(first);
 }
 
-/** A file that was put in place by hand serves the `hf:` form too. */
+/** The `hf:` form also means a file of that name that was put into `modelsDir` by hand. */
 async function downloaded(
   reference: { repository: string; path: string; file: string },
   setting: string,
@@ -106,13 +106,13 @@ async function downloaded(
   if (installed !== undefined) return realpath(installed);
   const path = join(modelsDir, reference.file);
   if (await isFile(path)) return realpath(path);
-  throw notInstalled(setting, path, `Fetch it with "eliza-local pull ${setting}", or`);
+  throw notInstalled(setting, path, `Type "eliza-local pull ${setting}" to fetch it, or`);
 }
 
 function notInstalled(
   setting: string,
   path: string,
-  remedy = "Models are not downloaded automatically:",
+  remedy = "Agents download no models by themselves:",
 ): LocalInferenceError {
   return new LocalInferenceError(
     "MODEL_NOT_FOUND",

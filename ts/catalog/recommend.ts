@@ -12,7 +12,7 @@ export interface Recommended extends VariantChoice {
 
 export interface Recommendation {
   readonly deviceClass: DeviceClass;
-  /** undefined: nothing of the catalog fits. */
+  /** undefined: no model of the catalog fits. */
   readonly chat?: Recommended;
   readonly embedding?: Recommended;
   /** Better models that were passed over, and why. */
@@ -31,7 +31,7 @@ export async function recommend(wishes: FitWishes = {}): Promise<Recommendation>
 
 /**
  * The models to use on a machine. The same machine gets the same answer: what other programs hold counts up to half of
- * the memory, because they come and go; `fit` tells whether it fits now.
+ * the memory, because they come and go; `fit` is about the memory that is free now.
  */
 export function recommendFor(
   machine: Machine,
@@ -45,7 +45,7 @@ export function recommendFor(
   const ladder = recommendations().chat[kind];
   // What a GPU cannot hold is computed by the processor.
   const whole = kind === "gpu" || kind === "big-gpu" ? climb(ladder, { gpuOnly: true }) : undefined;
-  // A short conversation with the smallest model is better than none.
+  // The smallest model with a short context is better than none.
   const last = () => climb([...ladder].reverse(), { gpuOnly: false, tight: true });
   const chat = whole ?? climb(ladder, { gpuOnly: false }) ?? last();
   const embedding = embeddingFor(machine, catalog, assess);

@@ -70,16 +70,16 @@ async function execute(
 
 function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): Command {
   const program = new Command("eliza-local")
-    .description("Local models for elizaOS: see what runs here, fetch it, choose it, try it.")
+    .description("Local models for elizaOS: list, fetch, choose and try them.")
     .version(version(), "-V, --version")
     .option("--json", "print one JSON value instead of text")
     .option("-q, --quiet", "print results and errors only")
     .option("--models-dir <folder>", "folder of the models (MODELS_DIR)")
-    .option("--offline", "ask nothing of the hub (LOCAL_INFERENCE_OFFLINE)")
+    .option("--offline", "send no request to the hub (LOCAL_INFERENCE_OFFLINE)")
     .addHelpText("after", EXITS);
   program
     .command("models")
-    .description("list the catalog, what fits here and what is installed")
+    .description("list the catalog with what fits this machine, and the installed models")
     .option("-i, --installed", "installed models only")
     .action(run(models));
   program
@@ -100,7 +100,7 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
       "--role <role>",
       "text (small and large), small, large or embedding; default: what the model can do",
     )
-    .option("--clear", "take the choice back")
+    .option("--clear", "forget the choice")
     .action(run(use));
   program
     .command("rm <model>")
@@ -110,7 +110,7 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
     .action(run(remove));
   program
     .command("verify [models...]")
-    .description("compare files with what the hub said; default: everything that was downloaded")
+    .description("compare files with their checksums; default: every downloaded model")
     .action(run(verify));
   program
     .command("inspect <file>")
@@ -118,7 +118,7 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
     .action(run(inspect));
   program
     .command("doctor")
-    .description("show machine, devices, settings and models, what is wrong and how to mend it")
+    .description("report machine, devices, settings and models, and how to fix what is wrong")
     .action(run(doctor));
   generation(program, run);
   return program;
@@ -127,13 +127,13 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
 function generation(program: Command, run: (work: Work) => (...given: unknown[]) => Promise<void>): void {
   program
     .command("chat [words...]")
-    .description("answer the words given or piped in; on a terminal without words, talk")
+    .description("answer the words given or piped in; without words on a terminal, start a conversation")
     .option("-m, --model <model>", "an installed model or a file; default: the chosen one")
-    .option("-s, --system <text>", "what the model is told first")
+    .option("-s, --system <text>", "the system message")
     .option("-n, --max-tokens <count>", "longest answer in tokens", wholeNumber)
     .option("-t, --temperature <value>", "0 always takes the likeliest token", decimal)
     .option("--seed <number>", "the same seed gives the same answer", wholeNumber)
-    .option("--think", "let the model reason first, if it can")
+    .option("--think", "let the model reason before it answers, if it can")
     .action(run(chat));
   program
     .command("embed [texts...]")
@@ -144,13 +144,13 @@ function generation(program: Command, run: (work: Work) => (...given: unknown[])
 
 function wholeNumber(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("It must be a whole number.");
+  throw new InvalidArgumentError("Pass a whole number.");
 }
 
 function decimal(text: string): number {
   const value = Number(text);
   if (text.trim() !== "" && Number.isFinite(value) && value >= 0) return value;
-  throw new InvalidArgumentError("It must be a number of 0 or more.");
+  throw new InvalidArgumentError("Pass a number of 0 or more.");
 }
 
 function version(): string {

@@ -58,7 +58,7 @@ export interface DownloadedFile {
 
 const MIB = 1024 * 1024;
 const REPORT_EVERY_MS = 200;
-/** How often a file that changes, or arrives damaged, is started anew. */
+/** How often a download starts again when the file changes or arrives damaged. */
 const RESTARTS = 2;
 
 /**
@@ -97,7 +97,7 @@ class FileDownload {
   readonly #report: (progress: Partial<FileProgress>) => void;
   readonly #rate = new RateMeter();
   readonly #connections: number;
-  /** Attempts to get the whole file from a server that knows no ranges. */
+  /** Attempts to get the whole file from a server without range requests. */
   #wholeAttempts = 0;
   #reported = 0;
 
@@ -183,7 +183,7 @@ class FileDownload {
     }
   }
 
-  /** Such a server is asked for everything at once, and for everything again when the connection breaks. */
+  /** Prepares to request the whole file, and to request it again when the connection breaks. */
   async #withoutRanges(): Promise<void> {
     const retry = { ...RETRY, ...this.#options.retry };
     this.#wholeAttempts += 1;
@@ -228,7 +228,7 @@ class FileDownload {
     this.#report({ receivedBytes: bytes, bytesPerSecond: this.#rate.bytesPerSecond });
   }
 
-  /** Hashes behind the connections, so that little is left to do at the end. Never fails: the end is hashed anyway. */
+  /** Hashes while bytes arrive, so that little is left at the end. Never fails: `#transfer` hashes the rest. */
   async #follow(part: Part, hasher: PrefixHasher, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { prefix } = part.received;
@@ -257,7 +257,7 @@ class FileDownload {
   #mismatch(actual: string, expected: string): LocalInferenceError {
     const message = `${this.#file.source} arrived damaged ${RESTARTS + 1} times: its SHA-256 is ${actual}, not ${expected}.`;
     return new LocalInferenceError("CHECKSUM_MISMATCH", message, {
-      hint: "Nothing was kept. Try another network or another hub (ELIZA_HF_BASE_URL).",
+      hint: "The file was deleted. Try another network, or set ELIZA_HF_BASE_URL to another hub.",
     });
   }
 }

@@ -65,7 +65,7 @@ export async function assertSpace(folder: string, needed: number, reserve: numbe
   throw new LocalInferenceError(
     "DISK_FULL",
     `The download needs ${megabytes(needed)} in ${folder}, where ${megabytes(free)} are free.`,
-    { hint: `Free ${megabytes(missing)} or set MODELS_DIR to a larger disk.` },
+    { hint: `Free ${megabytes(missing)}, or set MODELS_DIR to a folder on a larger disk.` },
   );
 }
 

@@ -23,7 +23,7 @@ export interface HubRepository {
   readonly files: readonly HubFile[];
 }
 
-/** Bytes of a repository description that are read at most. */
+/** Most bytes of a repository description. */
 const LIMIT = 32 * 1024 * 1024;
 
 const description = z.object({
@@ -185,7 +185,7 @@ function listed(models: readonly HubModel[]): string {
 }
 
 function notFound(what: string, seesPrivate: boolean, others?: string): LocalInferenceError {
-  const hint = others ? `There is: ${others}.` : "A private or gated one needs HF_TOKEN.";
+  const hint = others ? `Name one of its files: ${others}.` : "If it is private or gated, set HF_TOKEN.";
   const details = others || !seesPrivate ? { hint } : {};
   return new LocalInferenceError("MODEL_NOT_FOUND", `${what} is not on the hub.`, details);
 }

@@ -16,7 +16,7 @@ export const JOB_STATES = [
 ] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** A download as routes and the command line show it. */
+/** A download as the routes report it. */
 export interface Job {
   readonly id: string;
   /** What was asked for. */
@@ -66,7 +66,7 @@ export class Jobs {
     return this.#jobs.get(id)?.job;
   }
 
-  /** Starts a download; one of the same model that is on its way is returned instead. */
+  /** Starts a download, or returns the one of the same model that is in progress. */
   start(wanted: string | WantedModel): Job {
     const model = typeof wanted === "string" ? wanted : wanted.id;
     const same = [...this.#jobs.values()].find(({ job }) => job.model === model && !isOver(job));
@@ -99,7 +99,7 @@ export class Jobs {
     );
   }
 
-  /** What has arrived is kept for the next time. @returns false when there is nothing to cancel. */
+  /** Cancels a download; the bytes received so far stay for the next one. @returns false when there is nothing to cancel. */
   cancel(id: string): boolean {
     const running = this.#jobs.get(id);
     if (running === undefined || isOver(running.job)) return false;
@@ -159,17 +159,17 @@ export class Jobs {
     return installed;
   }
 
-  /** Waits for a free place; the caller gives it back. */
+  /** Waits until fewer than {@link AT_ONCE} downloads run, and counts one more. */
   async #turn(signal: AbortSignal): Promise<void> {
-    // Before anything else the job must be listed.
+    // `start` lists the job first.
     await Promise.resolve();
-    while (this.#active >= AT_ONCE) await this.#place(signal);
+    while (this.#active >= AT_ONCE) await this.#nextEnd(signal);
     throwIfAborted(signal);
     this.#active += 1;
   }
 
-  /** Resolves when a place became free; a wait that was given up takes none. */
-  #place(signal: AbortSignal): Promise<void> {
+  /** Resolves when a download has ended and this one is the next to start. */
+  #nextEnd(signal: AbortSignal): Promise<void> {
     throwIfAborted(signal);
     return new Promise((resolve, reject) => {
       const take = () => {

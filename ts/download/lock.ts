@@ -7,7 +7,7 @@ import { pause } from "./retry.js";
 
 export interface LockOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called once for each owner that is waited for, with its process id. */
+  /** Called with the process id of each owner that this process waits for, once. */
   readonly onWait?: (pid: number) => void;
   /** Throw `BUSY` instead of waiting. */
   readonly failWhenTaken?: boolean;
@@ -24,7 +24,7 @@ interface Owner {
 }
 
 const HEARTBEAT_MS = 5_000;
-/** Without a sign of life for this long, an owner that cannot be looked up is dead. */
+/** An owner whose process cannot be checked is dead after this long without a heartbeat. */
 const SILENCE_MS = 60_000;
 
 /**
@@ -67,7 +67,7 @@ async function acquire(path: string, options: LockOptions): Promise<string> {
   }
 }
 
-/** The file appears with its content: nobody reads a half-written one. */
+/** Creates the file with its content at once, so that nobody reads a half-written one. */
 async function create(path: string, owner: Owner): Promise<boolean> {
   const draft = `${path}.${owner.token}`;
   await writeFile(draft, JSON.stringify(owner), { flag: "wx" });
@@ -94,7 +94,7 @@ async function createInPlace(path: string, owner: Owner): Promise<boolean> {
   }
 }
 
-/** Two processes may find the same dead owner: what was moved away is looked at again and put back if it lives. */
+/** Two processes may find the same dead owner: each checks the lock again after moving it, and puts a living one back. */
 async function takeAway(path: string, dead: Owner | undefined): Promise<void> {
   const aside = `${path}.${randomUUID()}`;
   try {

@@ -13,7 +13,7 @@ export interface PartIdentity {
 }
 
 const VERSION = 1;
-/** Bytes are noted at most this long after they were written. */
+/** Written bytes are recorded within this time. */
 const NOTE_AFTER_MS = 20;
 
 const note = z.object({
@@ -44,7 +44,7 @@ export class Part {
     this.#identity = identity;
   }
 
-  /** Opens what an earlier download left behind when it was of the same file, otherwise an empty file. */
+  /** Opens the partial file of an earlier download of the same file, otherwise an empty one. */
   static async open(path: string, identity: PartIdentity): Promise<Part> {
     const part = new Part(path, await openOwn(path), identity);
     try {
@@ -56,7 +56,7 @@ export class Part {
     return part;
   }
 
-  /** Bytes that are still to come. */
+  /** Bytes not received yet. */
   get remaining(): number {
     return this.#identity.bytes - this.received.total;
   }
@@ -71,7 +71,7 @@ export class Part {
     this.#timer ??= setTimeout(() => this.#noteNow(), NOTE_AFTER_MS);
   }
 
-  /** Forgets the bytes that are there. */
+  /** Discards the received bytes. */
   async clear(): Promise<void> {
     await this.#settled();
     this.received = new Ranges();
@@ -90,7 +90,7 @@ export class Part {
     await this.handle.close();
   }
 
-  /** Removes what there is of the file; it must be closed. */
+  /** Deletes the partial file; it must be closed. */
   async remove(): Promise<void> {
     await this.removeNote();
     await rm(this.path, { force: true });
@@ -109,7 +109,7 @@ export class Part {
     this.#timer = undefined;
     this.#noting = this.#settled()
       .then(() => this.#write())
-      // A disk that is full refuses the next bytes, too: that is where it is reported.
+      // A full disk refuses the next bytes as well, and that error is reported.
       .catch(() => {});
   }
 

@@ -14,11 +14,11 @@ export interface WantedFile {
   readonly formerPaths?: readonly string[];
   /** Default `main`. */
   readonly revision?: string;
-  /** Lower-case hexadecimal; what the hub says must agree. */
+  /** Lower-case hexadecimal; the hub's must be the same. */
   readonly sha256?: string;
   /** `model`, or a companion such as `drafter` or `vision`. */
   readonly role: string;
-  /** A model that works without this file is installed although the file cannot be found. */
+  /** The model is installed without this file where the hub does not have it. */
   readonly optional?: boolean;
 }
 
@@ -60,7 +60,7 @@ export function wantedByReference(text: string): HubReference {
   const reference = hubReference(text);
   if (reference !== undefined) return reference;
   throw invalidInput(
-    `${JSON.stringify(text)} is neither in the catalog nor of the form hf:owner/repository/file.gguf.`,
+    `${JSON.stringify(text)} is neither a name of the catalog nor of the form hf:owner/repository/file.gguf.`,
   );
 }
 

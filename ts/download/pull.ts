@@ -30,7 +30,7 @@ export interface PullTarget {
 }
 
 /**
- * Fetches the files of a plan. It continues what was begun before, and fetches no file again that is there and right.
+ * Fetches the files of a plan. Continues what an earlier pull began, and fetches no complete file again.
  *
  * @throws LocalInferenceError `DISK_FULL` before the first byte, and what {@link downloadFile} throws.
  */

@@ -7,7 +7,7 @@ import { sizeOf, writeAtomically } from "./files.js";
 import { withLock } from "./lock.js";
 import { isBelow } from "./paths.js";
 
-/** Where a model comes from; those of other programs are used and never changed. */
+/** Where a model comes from. This package uses models of other programs and never changes them. */
 export const ORIGINS = ["download", "folder", "lm-studio", "ollama", "jan", "huggingface"] as const;
 export type Origin = (typeof ORIGINS)[number];
 
@@ -15,7 +15,7 @@ export interface InstalledFile {
   /** Absolute. */
   readonly path: string;
   readonly bytes: number;
-  /** What the hub or the catalog says, otherwise what was computed when the file arrived. */
+  /** From the hub or the catalog, otherwise computed when the file arrived. */
   readonly sha256?: string;
   /** What the file is for: `model`, or a companion such as `drafter` or `vision`. */
   readonly role: string;
@@ -89,7 +89,7 @@ export class Registry {
     return join(this.modelsDir, FILE);
   }
 
-  /** Models whose main file is there. A damaged file is set aside, and what it listed is found by its name again. */
+  /** Models whose main file exists. Sets a damaged registry aside; a scan of the folder finds its models again. */
   async list(): Promise<InstalledModel[]> {
     const entries = await this.#read().catch((error: unknown) => {
       this.#warn(error instanceof Error ? error.message : String(error));
@@ -135,10 +135,10 @@ export class Registry {
   async #setAside(): Promise<void> {
     const aside = `${this.path}.damaged-${Date.now()}`;
     await rename(this.path, aside).catch(() => {});
-    this.#warn(`The list of downloaded models was damaged; it was set aside as ${aside}.`);
+    this.#warn(`The list of downloaded models was damaged and has been renamed to ${aside}.`);
   }
 
-  /** Nothing outside the models folder is this package's, whatever the file says. */
+  /** Ignores entries with files outside the models folder: this package may delete only what lies inside. */
   #modelOf(one: Entry): InstalledModel[] {
     const files = one.files.map((file) => ({ ...file, path: resolve(this.modelsDir, file.path) }));
     const [first] = files;

@@ -12,10 +12,10 @@ export interface RetryOptions {
 
 export const RETRY: RetryOptions = { attempts: 6, baseDelayMs: 500, maxDelayMs: 30_000 };
 
-/** A failure that may go away by itself. */
+/** A failure that a retry may cure. */
 export class TransientError extends Error {
   override name = "TransientError";
-  /** What the server asked for, in milliseconds. */
+  /** `Retry-After` of the server, in milliseconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, retryAfterMs?: number) {
@@ -26,7 +26,7 @@ export class TransientError extends Error {
 
 /**
  * Milliseconds to wait before attempt `attempt` (2 is the first retry): exponential, the second half of it random, so
- * that clients that failed together do not come back together. A server's own wish counts up to the longest wait.
+ * that clients that failed together do not come back together. `Retry-After` counts up to the longest wait.
  */
 export function delayBefore(attempt: number, options: RetryOptions, retryAfterMs?: number): number {
   const full = Math.min(options.maxDelayMs, options.baseDelayMs * 2 ** (attempt - 2));

@@ -20,7 +20,7 @@ export async function scanFolder(modelsDir: string): Promise<InstalledModel[]> {
   return modelsBelow(modelsDir, "folder", (path) => idBelow(modelsDir, path));
 }
 
-/** Models that other programs downloaded. They are used where they are; nothing is written there. */
+/** Models that other programs downloaded, used where they are and never changed. */
 export async function scanPrograms(options: ScanOptions = {}): Promise<InstalledModel[]> {
   const home = options.home ?? homedir();
   const environment = options.environment ?? process.env;
@@ -127,7 +127,7 @@ async function modelsBelow(
   return found.filter((model) => model !== undefined);
 }
 
-/** A projector belongs to a model and is none; of a split model the first part stands for all. */
+/** Excludes projectors, which belong to a model, and all parts of a split model but the first. */
 function isModelFile(path: string): boolean {
   const name = basename(path);
   return isGguf(name) && !/(^|[-_.])mmproj/i.test(name) && (splitPart(name)?.index ?? 1) === 1;
@@ -164,7 +164,7 @@ export async function startsAsGguf(path: string): Promise<boolean> {
   }
 }
 
-/** The same file, met by two ways, counts once. */
+/** A file that two programs list counts once. */
 async function unique(models: readonly InstalledModel[]): Promise<InstalledModel[]> {
   const byFile = new Map<string, InstalledModel>();
   for (const model of models) {

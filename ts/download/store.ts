@@ -25,7 +25,7 @@ export interface StoreOptions extends HttpOptions {
   readonly download?: DownloadOptions;
   /** Reads a file's header; what it throws keeps the file from being registered. */
   readonly readHeader?: (path: string) => Promise<unknown>;
-  /** Told what is wrong and was mended or left out. */
+  /** Receives what this store repaired or left out. */
   readonly warn?: (message: string) => void;
 }
 
@@ -51,7 +51,7 @@ export class ModelStore {
     this.#registry = new Registry(options.modelsDir, options.warn);
   }
 
-  /** The file that changes with every model that is fetched or removed, by whatever process. */
+  /** The file that every process changes when it fetches or removes a model. */
   get registryPath(): string {
     return this.#registry.path;
   }
@@ -74,15 +74,14 @@ export class ModelStore {
     return findModel(await this.installed(), id);
   }
 
-  /** What a pull would fetch. @throws LocalInferenceError as the hub's answers require. */
+  /** What a pull would fetch. @throws LocalInferenceError what the hub's answers mean. */
   async plan(wanted: string | WantedModel, signal?: AbortSignal): Promise<DownloadPlan> {
     if (typeof wanted !== "string") return planWanted(this.hub, wanted, signal);
     return planReference(this.hub, wantedByReference(wanted), signal);
   }
 
   /**
-   * Fetches a model and registers it. What was fetched before is continued or kept; files that are there and right are
-   * not fetched again.
+   * Fetches a model and registers it. Continues what an earlier pull began, and fetches no complete file again.
    *
    * @throws LocalInferenceError `DISK_FULL` before the first byte, `MODEL_INVALID` when the file is not a GGUF that can be
    * read (it is removed), and what {@link downloadFile} throws.
@@ -102,7 +101,7 @@ export class ModelStore {
     return model;
   }
 
-  /** Compares a model's files with what the hub said. */
+  /** Compares a model's files with their checksums. */
   async verify(model: InstalledModel, options: VerifyOptions = {}): Promise<Verification> {
     const verification = await verifyModel(model, options);
     if (verification.state === "ok" && model.origin === "download") {
@@ -122,7 +121,7 @@ export class ModelStore {
         "INVALID_INPUT",
         `${model.id} belongs to another program (${model.origin}).`,
         {
-          hint: "Remove it there.",
+          hint: `Delete it with ${model.origin}.`,
           reason: "invalid_input",
         },
       );
@@ -144,7 +143,7 @@ export class ModelStore {
     return removal;
   }
 
-  /** A file that cannot be read as a model is of no use to anybody; one that needs a newer build may be. */
+  /** Deletes a file that is no model; keeps one that only a newer build can read. */
   async #checkHeader(model: InstalledModel): Promise<void> {
     const read = this.#options.readHeader ?? readHeader;
     try {

@@ -5,7 +5,7 @@ import type { Part } from "./part.js";
 import type { Range } from "./ranges.js";
 import { delayBefore, pause, type RetryOptions, TransientError } from "./retry.js";
 
-/** The server has another file now: what was received of the old one is worthless. */
+/** The server's file has changed: the bytes received so far are useless. */
 export class ContentChanged extends Error {
   override name = "ContentChanged";
 }
@@ -28,7 +28,7 @@ export interface TransferOptions {
   readonly onBytes: () => void;
 }
 
-/** How long a redirect's target is used again; signed addresses live longer than this. */
+/** How long the target of a redirect is reused; signed addresses live longer than this. */
 const TARGET_AGE_MS = 4 * 60_000;
 
 /** Fills the holes of a partial file over several connections. */
@@ -45,7 +45,7 @@ export class Transfer {
   }
 
   /**
-   * The first connection goes ahead until the server has answered: whether it knows ranges decides about the others.
+   * Opens one connection first and the others once the server has answered a range with a range.
    *
    * @throws ContentChanged, RangesUnsupported, LocalInferenceError.
    */

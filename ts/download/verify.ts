@@ -3,8 +3,7 @@ import { sha256Of } from "./hash.js";
 import type { InstalledModel } from "./registry.js";
 
 /**
- * `ok`: the bytes are those of the hub; `damaged`: they are not; `missing`: no such file; `unknown`: there is nothing
- * to compare them with.
+ * `ok`: the checksum matches; `damaged`: it does not; `missing`: no such file; `unknown`: no checksum to compare with.
  */
 export type FileState = "ok" | "damaged" | "missing" | "unknown";
 
@@ -30,7 +29,7 @@ export interface VerifyOptions {
 
 const BY_BADNESS: readonly FileState[] = ["missing", "damaged", "unknown", "ok"];
 
-/** Reads every file of a model and compares it with what the hub said. */
+/** Reads every file of a model and compares it with its checksum. */
 export async function verifyModel(model: InstalledModel, options: VerifyOptions = {}): Promise<Verification> {
   let before = 0;
   const files: VerifiedFile[] = [];

@@ -8,8 +8,8 @@ import type { WantedModel } from "./plan.js";
 import { hubReference } from "./reference.js";
 
 /**
- * What a text asks to be fetched: `hf:…` and addresses of the hub stay as they are, `id` and `id:variant` name a model of
- * the catalog.
+ * The model that a text names for download: `hf:…` and addresses of the hub stay as they are, `id` and `id:variant` name a
+ * model of the catalog.
  *
  * @throws LocalInferenceError `INVALID_INPUT` for an unknown name or variant.
  */
@@ -19,12 +19,12 @@ export function wantedByText(text: string, companions?: readonly CompanionRole[]
   return wantedModel(requireEntry(id), variant, companions);
 }
 
-/** @throws LocalInferenceError `INVALID_INPUT` that says where names are listed. */
+/** @throws LocalInferenceError `INVALID_INPUT` with the command that lists names. */
 function requireEntry(id: string): CatalogEntry {
   const entry = catalog().find(id);
   if (entry !== undefined) return entry;
   throw invalidInput(`${JSON.stringify(id)} is not in the catalog.`, {
-    hint: 'See "eliza-local models", or write hf:owner/repository/file.gguf.',
+    hint: 'Type "eliza-local models" to list the catalog, or name a file as hf:owner/repository/file.gguf.',
   });
 }
 
@@ -35,13 +35,13 @@ export function companionRoles(text: string): CompanionRole[] {
   return text.split(",").map((word) => {
     const role = companionRole(word.trim());
     if (role !== undefined) return role;
-    throw invalidInput(`${JSON.stringify(word)} is no companion.`, {
-      hint: `Companions are ${COMPANION_ROLES.join(", ")}; all and none are understood, too.`,
+    throw invalidInput(`${JSON.stringify(word)} is not a companion.`, {
+      hint: `Pass --with all, none, or some of ${COMPANION_ROLES.join(",")}.`,
     });
   });
 }
 
-/** Companions that are fetched with a model unless others are asked for: those that its text uses. */
+/** Companions that are fetched by default: those that text generation uses. */
 const STANDARD_COMPANIONS: readonly CompanionRole[] = ["drafter"];
 
 /**
@@ -59,7 +59,7 @@ export function wantedModel(
   if (variant === undefined || variant.file === null) {
     const hosted = entry.variants.filter(({ file }) => file !== null).map(({ id }) => id);
     throw invalidInput(
-      `${entry.id} is not hosted as ${variantId ?? entry.defaultVariant}; there is ${hosted.join(", ")}.`,
+      `${entry.id} has no variant ${variantId ?? entry.defaultVariant} on the hub; choose one of ${hosted.join(", ")}.`,
     );
   }
   const { repository, revision, folder, formerFolder } = entry.hub;

@@ -21,7 +21,7 @@ const choice = z.strictObject({
 
 const part = z.strictObject({ role: z.enum(ACTIVE_ROLES).optional() });
 
-/** The models in use. */
+/** The active models. */
 export const activeRoutes = [
   reading("/active", async ({ agent }) => {
     return { body: { roles: agent.active.states(), chosen: readSelection(agent.config.modelsDir) } };

@@ -11,7 +11,7 @@ const wanted = z.strictObject({
   companions: z.array(z.enum(COMPANION_ROLES)).max(COMPANION_ROLES.length).optional(),
 });
 
-/** Models on their way. */
+/** Downloads in progress and the last ones that ended. */
 export const downloadRoutes = [
   reading("/downloads", async ({ agent }) => ({ body: { downloads: agent.jobs.list().map(shown) } })),
   reading("/downloads/stream", stream),
@@ -22,7 +22,7 @@ export const downloadRoutes = [
   }),
   changing("POST", "/downloads", wanted, async ({ agent }, { model, companions }) => {
     if (agent.config.offline) {
-      throw new LocalInferenceError("OFFLINE", "This agent is offline: nothing can be downloaded.", {
+      throw new LocalInferenceError("OFFLINE", "This agent is offline and downloads nothing.", {
         hint: "Set LOCAL_INFERENCE_OFFLINE to false.",
       });
     }
@@ -40,7 +40,7 @@ function shown(job: Job): unknown {
 }
 
 function unknownJob(id: string | undefined): LocalInferenceError {
-  return new LocalInferenceError("MODEL_NOT_FOUND", `There is no download ${id ?? ""}.`);
+  return new LocalInferenceError("MODEL_NOT_FOUND", `There is no download ${JSON.stringify(id ?? "")}.`);
 }
 
 /** The parts of a server's own response that core's type leaves out. */

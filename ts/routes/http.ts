@@ -38,7 +38,7 @@ const STATUS: Partial<Record<LocalInferenceErrorCode, number>> = {
   DISK_FULL: 507,
 };
 
-/** A route that only tells. */
+/** A route that changes nothing. */
 export function reading(path: string, work: (context: RouteContext) => Promise<Answer>): Route {
   return route("GET", path, work);
 }
@@ -82,14 +82,14 @@ function failure(error: unknown, where: string): { status: number; body: unknown
   const { code, message, hint } = fromNative(error);
   const status = STATUS[code] ?? 500;
   if (status === 500) log("error", "A route failed.", { route: where, error: message });
-  // What nobody foresaw may say things that are not for everyone.
+  // An unexpected error may contain what remote callers must not see.
   const shown = code === "INTERNAL" ? "The request failed; the agent's log says why." : message;
   return { status, body: { error: { code, message: shown, ...(hint === undefined ? {} : { hint }) } } };
 }
 
 function refused(): Answer {
-  const message = "Only programs on this machine may change something.";
-  const hint = "Set LOCAL_ROUTES_REMOTE to true to allow others.";
+  const message = "Only programs on this machine may use this route.";
+  const hint = "Set LOCAL_ROUTES_REMOTE to true to allow other machines.";
   return { status: 403, body: { error: { code: "ACCESS_DENIED", message, hint } } };
 }
 

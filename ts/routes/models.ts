@@ -6,12 +6,12 @@ import { changing, type RouteContext, reading } from "./http.js";
 
 const named = z.strictObject({ id: z.string().min(1).max(1000) });
 
-/** What the machine has, what it could run, and what is here. */
+/** The machine, the catalog and the installed models. */
 export const modelRoutes = [
   reading("/hardware", async () => ({ body: await machineView() })),
   reading("/catalog", async ({ agent }) => {
     const installed = await agent.store.installed();
-    // The catalog is of use where the addon cannot be loaded, too.
+    // Lists the catalog even where the addon cannot be loaded.
     const fitter = await fitterOf(agent.config).catch(() => undefined);
     return { body: { models: catalogLines(installed, fitter) } };
   }),
@@ -32,5 +32,7 @@ export const modelRoutes = [
 async function requireInstalled({ agent }: RouteContext, id: string) {
   const model = await agent.store.findInstalled(id);
   if (model !== undefined) return model;
-  throw new LocalInferenceError("MODEL_NOT_FOUND", `${id} is not installed.`);
+  throw new LocalInferenceError("MODEL_NOT_FOUND", `${id} is not installed.`, {
+    hint: "GET /local-inference/installed lists the ids of installed models.",
+  });
 }

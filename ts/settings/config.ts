@@ -7,7 +7,7 @@ import { ACTIVE_ROLES, type ActiveRole, modelFor, SETTING_OF } from "../roles.js
 import { present } from "../support/present.js";
 import { SETTINGS, type Setting, type SettingName, type SettingRead, type SettingValue } from "./settings.js";
 
-/** All that a configuration is read from: the agent's own settings. */
+/** Where a configuration is read from: the agent's own settings. */
 export interface SettingsSource {
   getSetting(key: string): unknown;
 }
@@ -29,7 +29,7 @@ export interface Config {
   readonly threads?: number;
   /** undefined: only the REASONING model types. */
   readonly enableThinking?: boolean;
-  /** How far the reply templates of elizaOS bind an answer. */
+  /** What the reply templates of elizaOS enforce in an answer. */
   readonly replyTemplates: SettingValue<"LOCAL_REPLY_TEMPLATES">;
   /** Whether the parts of elizaOS's prompts are put in the order in which they change. */
   readonly promptLayout: SettingValue<"LOCAL_PROMPT_LAYOUT">;
@@ -42,7 +42,7 @@ export interface Config {
   readonly contextFull: SettingValue<"LOCAL_CONTEXT_FULL">;
   /** undefined: by the free memory. */
   readonly prefixCacheMiB?: number;
-  /** Absolute directory for the state of conversations; undefined: none is stored. */
+  /** Absolute directory of stored conversations; undefined: the engine stores none. */
   readonly conversationsDir?: string;
   readonly conversationsMiB: number;
   readonly conversationsHours: number;
@@ -61,12 +61,12 @@ export interface Config {
   readonly hubUrl: string;
   /** A secret. */
   readonly hubToken?: string;
-  /** Nothing is asked of the hub. */
+  /** Send no request to the hub. */
   readonly offline: boolean;
   readonly downloadConnections: number;
   /** Find the models of other programs. */
   readonly useOtherModels: boolean;
-  /** Other machines may change something through the routes. */
+  /** Let other machines change something through the routes. */
   readonly routesRemote: boolean;
 }
 

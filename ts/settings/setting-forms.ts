@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { LANES, type Lane } from "../engine/text/types.js";
 
-/** Anything but nothing. */
+/** A text that is not empty. */
 export const text = z.string().trim().min(1);
 
 export function integer(least: number, most = Number.MAX_SAFE_INTEGER): z.ZodType<number, string> {

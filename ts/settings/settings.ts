@@ -11,13 +11,13 @@ export interface Setting<T> {
   readonly description: string;
   /** The default as a user would write it; absent when there is none. */
   readonly default?: string;
-  /** Turns the text into a value or says what is wrong with it. */
+  /** Parses the text. */
   readonly schema: z.ZodType<T, string>;
   /** Whether the value is a secret, never shown. */
   readonly sensitive?: boolean;
 }
 
-/** Cache types of the KV cache that a user may ask for, from the largest to the smallest. */
+/** Element types of the KV cache, from the largest to the smallest. */
 export const KV_TYPES = [
   "auto",
   "f32",

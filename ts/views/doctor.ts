@@ -28,7 +28,7 @@ export interface RoleReport {
   readonly problem?: string;
 }
 
-/** Something to know, with what to do about it. */
+/** A problem or a note, with what to do about it. */
 export interface Finding {
   readonly level: "error" | "warning" | "note";
   readonly message: string;
@@ -45,7 +45,7 @@ export interface DoctorReport {
   readonly findings: readonly Finding[];
 }
 
-/** Looks at everything that a working installation needs; asks nothing of the network and changes nothing. */
+/** Checks everything that a working installation needs. Sends no request and changes nothing. */
 export async function doctorReport(agent: Agent, settings: readonly SettingLine[]): Promise<DoctorReport> {
   const { config, store } = agent;
   const findings: Finding[] = [];
@@ -58,7 +58,8 @@ export async function doctorReport(agent: Agent, settings: readonly SettingLine[
   const installed = await store.installed();
   const roles = await Promise.all(ACTIVE_ROLES.map((role) => roleReport(role, agent)));
   findings.push(...roleFindings(roles, installed.length), ...(await folderFindings(config)));
-  if (config.offline) findings.push({ level: "note", message: "Offline: nothing can be downloaded." });
+  if (config.offline)
+    findings.push({ level: "note", message: "LOCAL_INFERENCE_OFFLINE is set: no model can be downloaded." });
   const free = await freeBytes(await existingFolder(config.modelsDir)).catch(() => undefined);
   return {
     ...(machine === undefined ? {} : { machine }),
@@ -94,7 +95,7 @@ async function roleReport(role: ActiveRole, agent: Agent): Promise<RoleReport> {
       fit: fitLine(resolved.fit),
       capabilities: resolved.capabilities,
       warnings: resolved.warnings,
-      ...(wrong ? { problem: `It is of the kind ${kind}.` } : {}),
+      ...(wrong ? { problem: `it is a model of the kind ${kind}.` } : {}),
     };
   } catch (error) {
     return { ...known, problem: failure(error).message };
@@ -130,8 +131,8 @@ function roleFindings(roles: readonly RoleReport[], installed: number): Finding[
   const missing = roles.filter(({ source, role }) => source === "none" && role !== "small");
   const remedy = (role: ActiveRole) =>
     installed === 0
-      ? 'Fetch one: see "eliza-local models", then "eliza-local pull NAME" and "eliza-local use NAME".'
-      : `Choose one: "eliza-local use NAME", or set ${SETTING_OF[role]}.`;
+      ? 'Type "eliza-local models" to list models, then "eliza-local pull NAME" and "eliza-local use NAME".'
+      : `Type "eliza-local use NAME", or set ${SETTING_OF[role]}.`;
   return [
     ...problems,
     ...warnings,
@@ -149,7 +150,7 @@ async function folderFindings({ modelsDir }: Config): Promise<Finding[]> {
     () => [
       {
         level: "warning",
-        message: `${folder} cannot be written to.`,
+        message: `This user cannot write to ${folder}.`,
         remedy: "Change its owner, or set MODELS_DIR to another folder.",
       },
     ],

@@ -44,7 +44,7 @@ export function kvCosts(shape: ModelShape): KvCost[] {
   });
 }
 
-/** A template is pages long; what it is for is said by one word. */
+/** A template is pages long: only its length is shown. */
 function templateFacts({ chatTemplate }: ModelHeader): { chatTemplate?: string } {
   return chatTemplate === undefined ? {} : { chatTemplate: `${chatTemplate.length} characters` };
 }

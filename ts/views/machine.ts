@@ -3,14 +3,14 @@ import type { Capability } from "../active-model/capability.js";
 import type { Accelerator, BackendInfo, HardwareFacts, PowerState } from "../native/addon.js";
 import { backendInfo, accelerators as detected, hardwareFacts, powerState } from "../native/machine.js";
 
-/** What this machine has, and what of it is used. */
+/** What this machine has, and what of it this package uses. */
 export interface MachineView {
   readonly facts: HardwareFacts;
   readonly backend: BackendInfo;
   /** Accelerators, whether or not this installation can use them. */
   readonly accelerators: readonly Accelerator[];
   readonly capabilities: readonly Capability[];
-  /** Battery and temperature, as far as the system tells. */
+  /** Battery and temperature, as far as the system reports them. */
   readonly power: PowerState;
   /** One line: what computes, and why not something faster. */
   readonly reason: string;

@@ -99,7 +99,7 @@ describe("pull, verify, use and rm", () => {
     expect(listed.installed).toMatchObject([{ id: "hf:own/repo/tiny.gguf", origin: "download" }]);
     expect(await run("verify", "tiny")).toMatchObject({
       status: 0,
-      out: expect.stringContaining("is what the hub has"),
+      out: expect.stringContaining("matches its checksum"),
     });
     expect(await run("use", "hf:own/repo/tiny.gguf")).toMatchObject({
       status: 0,
@@ -203,7 +203,7 @@ describe("looking", () => {
     expect(out).toMatch(/^processor +\S/m);
     expect(out).toMatch(/^computes on +\S/m);
     expect(out).toContain(`MODELS_DIR=${models} (environment)`);
-    expect(out).toMatch(/warning: No text model is chosen\. Fetch one: .*eliza-local pull/);
+    expect(out).toMatch(/warning: No text model is chosen\. Type .*eliza-local pull NAME/);
   });
 
   it("doctor ends with 1 when a configured model is not there, and shows no secret", async () => {

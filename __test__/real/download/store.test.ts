@@ -101,7 +101,7 @@ describe("pulling", () => {
     fixture.hub.put("own/repo", "tiny.gguf", tiny);
     await expect(fixture.open().pull("hf:own/repo/other.gguf")).rejects.toMatchObject({
       code: "MODEL_NOT_FOUND",
-      hint: "There is: tiny.gguf.",
+      hint: "Name one of its files: tiny.gguf.",
     });
     await expect(fixture.open().pull("hf:own/none/x.gguf")).rejects.toMatchObject({
       code: "MODEL_NOT_FOUND",

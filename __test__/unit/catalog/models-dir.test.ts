@@ -57,7 +57,7 @@ describe("a model that is not there", () => {
   it("is not downloaded, and the error says so", async () => {
     await expect(resolveModel("hf:owner/repo/new.gguf", models)).rejects.toMatchObject({
       code: "MODEL_NOT_FOUND",
-      hint: `Fetch it with "eliza-local pull hf:owner/repo/new.gguf", or put the GGUF file at ${join(models, "new.gguf")}.`,
+      hint: `Type "eliza-local pull hf:owner/repo/new.gguf" to fetch it, or put the GGUF file at ${join(models, "new.gguf")}.`,
     });
   });
 

@@ -52,7 +52,7 @@ describe("what is wanted of a catalog entry", () => {
   it("names companions by today's words and by those of earlier versions", () => {
     expect(companionRoles("audio, speech,drafter")).toEqual(["transcription", "speech", "drafter"]);
     expect(companionRoles("none")).toEqual([]);
-    expect(() => companionRoles("sound")).toThrow(/"sound" is no companion/);
+    expect(() => companionRoles("sound")).toThrow(/"sound" is not a companion/);
   });
 
   it("is found on a hub that still has the former paths, and then on this machine", async () => {

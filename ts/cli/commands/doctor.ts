@@ -5,7 +5,7 @@ import { settingLines } from "../../views/settings.js";
 import type { CliContext } from "../support/context.js";
 import { homeShortened, size } from "../support/output.js";
 
-/** `doctor`: what is here, what is used, what is wrong and how to mend it. Ends with 1 when something cannot work. */
+/** `doctor`: reports machine, models and settings, and how to fix what is wrong. Exits with 1 when something cannot work. */
 export async function doctor(context: CliContext): Promise<void> {
   const settings = settingLines((name) => context.overrides[name], context.io.environment, "option");
   const agent = await context.agent();

@@ -10,7 +10,9 @@ export async function embed(
 ): Promise<void> {
   const given = texts.length > 0 || context.io.in.isTTY ? texts : lines(await piped(context));
   if (given.length === 0)
-    throw invalidInput("There is no text to embed.", { hint: "Name texts, or pipe lines in." });
+    throw invalidInput("There is no text to embed.", {
+      hint: 'Type "eliza-local embed TEXT", or pipe lines in.',
+    });
   const agent = await context.agent({ LOCAL_EMBEDDING_MODEL: options.model });
   try {
     const { spec } = await agent.active.current("embedding");

@@ -7,12 +7,12 @@ import type { CliContext } from "../support/context.js";
 import { size } from "../support/output.js";
 import { progressOn, SILENT } from "../support/progress.js";
 
-/** @throws LocalInferenceError `MODEL_NOT_FOUND` that says how to see what there is. */
+/** @throws LocalInferenceError `MODEL_NOT_FOUND` with the commands that list and fetch models. */
 export async function requireInstalled(context: CliContext, id: string): Promise<InstalledModel> {
   const model = await context.store.findInstalled(id);
   if (model !== undefined) return model;
   throw new LocalInferenceError("MODEL_NOT_FOUND", `${id} is not installed.`, {
-    hint: 'See "eliza-local models --installed", or fetch it with "eliza-local pull".',
+    hint: 'Type "eliza-local models --installed" to list what is installed, or "eliza-local pull NAME" to fetch a model.',
   });
 }
 
@@ -32,24 +32,27 @@ export async function remove(
   }
   if (!options.yes) await confirm(context, `Delete ${model.id} (${size(bytes)})? [y/N] `);
   await context.store.remove(model);
-  context.result(value, () => `${model.id} is removed; ${size(bytes)} are free again.`);
+  context.result(value, () => `Deleted ${model.id} and freed ${size(bytes)}.`);
 }
 
 async function confirm({ io }: CliContext, question: string): Promise<void> {
-  if (!io.in.isTTY) throw invalidInput("Nobody can be asked here.", { hint: "Say --yes." });
+  if (!io.in.isTTY)
+    throw invalidInput("Cannot ask for confirmation: standard input is not a terminal.", {
+      hint: "Pass --yes to delete without being asked.",
+    });
   const asking = createInterface({ input: io.in, output: io.err });
   const answer = await asking.question(question).finally(() => asking.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new LocalInferenceError("CANCELLED", "Nothing was deleted.");
 }
 
 const WORDS: Readonly<Record<FileState, string>> = {
-  ok: "is what the hub has",
+  ok: "matches its checksum",
   damaged: "is damaged",
   missing: "is missing",
-  unknown: "has nothing to be compared with",
+  unknown: "cannot be checked: its checksum is not known",
 };
 
-/** `verify`: reads files and compares them with what the hub said. Ends with 4 when one is damaged or missing. */
+/** `verify`: reads files and compares them with their checksums. Exits with 4 when one is damaged or missing. */
 export async function verify(context: CliContext, ids: readonly string[]): Promise<void> {
   const models =
     ids.length > 0
@@ -60,7 +63,7 @@ export async function verify(context: CliContext, ids: readonly string[]): Promi
   if (results.some(({ state }) => state === "damaged" || state === "missing")) context.exitCode = 4;
   context.result(results, () =>
     results.length === 0
-      ? "Nothing was downloaded yet."
+      ? "No model was downloaded yet."
       : results.flatMap(({ files }) => files.map(({ path, state }) => `${path} ${WORDS[state]}`)).join("\n"),
   );
 }

@@ -10,7 +10,7 @@ import {
 import { type CliContext, describe } from "../support/context.js";
 import { size, table } from "../support/output.js";
 
-/** `models`: what the catalog has, what fits here, what is installed. */
+/** `models`: lists the catalog with what fits this machine, and the installed models. */
 export async function models(context: CliContext, options: { installed?: boolean }): Promise<void> {
   const installed = await context.store.installed();
   const recommendation = options.installed
@@ -27,17 +27,17 @@ export async function models(context: CliContext, options: { installed?: boolean
     const parts: string[] = [];
     if (!options.installed) parts.push(catalogTable(catalog));
     if (recommendation !== undefined) parts.push(recommended(recommendation));
-    parts.push(own.length === 0 ? `Nothing is installed in ${value.modelsDir}.` : installedTable(own));
+    parts.push(own.length === 0 ? `No model is installed in ${value.modelsDir}.` : installedTable(own));
     return parts.join("\n\n");
   });
 }
 
-/** The catalog is of use where the addon cannot be loaded, too. */
+/** Lists the catalog even where the addon cannot be loaded. */
 async function fitter(context: CliContext): Promise<Fitter | undefined> {
   try {
     return await fitterOf(context.config);
   } catch (error) {
-    context.note(`What fits here is not known: ${describe(error).message}`);
+    context.note(`Cannot check what fits this machine: ${describe(error).message}`);
     return undefined;
   }
 }
@@ -60,7 +60,7 @@ function catalogTable(lines: ReturnType<typeof catalogLines>): string {
 
 function recommended({ chat, embedding }: RecommendationView): string {
   const lines = [chat, embedding].filter((line) => line !== undefined);
-  if (lines.length === 0) return "Nothing of the catalog fits this machine.";
+  if (lines.length === 0) return "No model of the catalog fits this machine.";
   return lines.map(({ id, reason }) => `Recommended here: ${id} (${reason})`).join("\n");
 }
 

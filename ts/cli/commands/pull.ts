@@ -25,7 +25,8 @@ export async function pull(context: CliContext, name: string, options: PullComma
       onPlan: ({ files, bytes, missing, licence }) => {
         context.note(`Fetching ${files.length} file${files.length === 1 ? "" : "s"}, ${size(bytes)}.`);
         if (licence !== undefined) context.note(`Licence: ${licence}.`);
-        for (const path of missing) context.note(`Not on the hub, left out: ${path}.`);
+        for (const path of missing)
+          context.note(`The hub does not have ${path}; the model is installed without it.`);
       },
       onProgress: (now) => progress.update(now),
     });

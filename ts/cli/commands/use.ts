@@ -10,7 +10,7 @@ export interface UseOptions {
   readonly clear?: boolean;
 }
 
-/** `use`: chooses the model of the roles whose settings name none. */
+/** `use`: chooses the model for roles whose settings name none. */
 export async function use(context: CliContext, id: string | undefined, options: UseOptions): Promise<void> {
   const { modelsDir } = context.config;
   const before = readSelection(modelsDir);
@@ -21,7 +21,9 @@ export async function use(context: CliContext, id: string | undefined, options: 
     await writeSelection(modelsDir, after);
     for (const role of Object.keys(after) as ActiveRole[]) {
       if (context.config.models[role] !== undefined) {
-        context.note(`${SETTING_OF[role]} is set and comes first; unset it to use this choice.`);
+        context.note(
+          `${SETTING_OF[role]} is set and outranks this choice; unset it to use the chosen model.`,
+        );
       }
     }
   }
@@ -43,7 +45,7 @@ async function chosen(
   const wanted = role ?? (kind === "embedding" ? "embedding" : "text");
   if ((wanted === "embedding") !== (kind === "embedding")) {
     throw invalidInput(`${model.id} is ${kind === "embedding" ? "an embedding" : "a text"} model.`, {
-      hint: `Leave out --role, or choose another model for ${wanted}.`,
+      hint: `Type "eliza-local use ${model.id}" without --role, or name another model for ${wanted}.`,
     });
   }
   const roles = rolesOf(wanted);
@@ -61,7 +63,7 @@ function cleared(before: Selection, word: string | undefined): Selection {
 function rolesOf(word: string): readonly ActiveRole[] {
   const roles = ROLE_WORDS.get(word);
   if (roles !== undefined) return roles;
-  throw invalidInput(`${JSON.stringify(word)} is no role.`, {
-    hint: `Roles are ${[...ROLE_WORDS.keys()].join(", ")}.`,
+  throw invalidInput(`${JSON.stringify(word)} is not a role.`, {
+    hint: `Pass --role with one of ${[...ROLE_WORDS.keys()].join(", ")}.`,
   });
 }

@@ -19,10 +19,10 @@ export class CliContext {
   readonly options: GlobalOptions;
   readonly config: Config;
   readonly signal: AbortSignal;
-  /** Where a setting that is not the default comes from. */
+  /** Settings that options of the command line give. */
   readonly overrides: Readonly<Record<string, string>>;
   #store: ModelStore | undefined;
-  /** 0, or what the process ends with although nothing failed. */
+  /** The exit status of a command that did not fail. */
   exitCode = 0;
 
   constructor(io: Io, options: GlobalOptions, signal: AbortSignal) {
@@ -41,7 +41,7 @@ export class CliContext {
     return this.#store;
   }
 
-  /** What an agent with the same settings would use; `settings` come first. The caller closes it. */
+  /** An agent with the same settings, where `settings` outrank the others. The caller closes it. */
   async agent(settings: Readonly<Record<string, string | undefined>> = {}): Promise<Agent> {
     const { Agent } = await import("../../agent/agent.js");
     return new Agent({ getSetting: (name) => settings[name] ?? this.overrides[name] }, this.io.environment);
@@ -67,7 +67,7 @@ export class CliContext {
   }
 }
 
-/** What is not here ends with 1. */
+/** Errors that are not listed exit with 1. */
 export const EXIT_CODES: Readonly<Record<string, number>> = {
   INVALID_INPUT: 2,
   MODEL_NOT_FOUND: 3,
