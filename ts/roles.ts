@@ -53,7 +53,7 @@ const ROWS: Readonly<Record<Role, RoleRow>> = TABLE;
 
 export const ROLES = Object.keys(TABLE) as readonly Role[];
 export const ACTIVE_ROLES = rolesWith("setting");
-export const TEXT_ROLES = rolesWith("standIn");
+const TEXT_ROLES = rolesWith("standIn");
 export const COMPANION_ROLES = rolesWith("companion");
 
 /** The setting that names the model of a role. */

@@ -1,4 +1,6 @@
-// What the cases of scripts/lib/structured-cases.mjs need, from the sources.
-export { validatorOf } from "../../ts/engine/text/structured/validate.js";
-export { structureOf } from "../../ts/handlers/form/structure.js";
-export { objectSchema } from "../../ts/handlers/request/object.js";
+import { validatorOf } from "../../ts/engine/text/structured/validate.js";
+import { structureOf } from "../../ts/handlers/form/structure.js";
+import { objectSchema } from "../../ts/handlers/request/object.js";
+
+/** What the cases of scripts/lib/structured-cases.mjs need, from the sources. */
+export const forms = { objectSchema, structureOf, validatorOf };

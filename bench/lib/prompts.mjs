@@ -26,7 +26,7 @@ async function wordsThatFit(countTokens, start, tokens) {
 }
 
 /** A text of exactly `tokens` tokens that begins at word `start`. */
-export async function textOf(countTokens, start, tokens) {
+async function textOf(countTokens, start, tokens) {
   let text = excerpt(start, await wordsThatFit(countTokens, start, tokens));
   let count = await countTokens(text);
   while (count < tokens) {

@@ -10,7 +10,7 @@ export function formatNumber(value) {
 const ratioOf = (ours, peer) => (isNumber(ours) && isNumber(peer) && peer > 0 ? ours / peer : undefined);
 
 /** The goal in words and whether it is met; `met` is undefined where it cannot be told. */
-export function judge(goal, value, ratio, figures) {
+function judge(goal, value, ratio, figures) {
   if (goal === undefined) return { text: "", met: undefined };
   if (goal.ratioAtMost !== undefined) {
     const met = isNumber(ratio) ? ratio <= goal.ratioAtMost : undefined;

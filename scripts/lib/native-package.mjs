@@ -50,7 +50,7 @@ export function librariesOf(llamaOutput) {
 }
 
 /** The compiler's own OpenMP runtime: the one that the CPU modules were compiled for. */
-export function openMpLibrary() {
+function openMpLibrary() {
   const path = capture(process.env.CC ?? "cc", [`-print-file-name=${openMpRuntime}`]).trim();
   if (!existsSync(path))
     throw new Failure(`the C compiler has no ${openMpRuntime} (Debian package libgomp1)`);
@@ -61,7 +61,7 @@ export function openMpLibrary() {
  * Copies `source` to `folder/name` without its symbol tables. The file is replaced by a rename: a process that
  * has the old one mapped keeps it intact.
  */
-export function installStripped(source, folder, name = basename(source)) {
+function installStripped(source, folder, name = basename(source)) {
   const temporary = join(folder, `${name}.tmp`);
   copyFileSync(realpathSync(source), temporary);
   run("strip", ["--strip-unneeded", temporary]);

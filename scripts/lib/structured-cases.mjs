@@ -49,7 +49,7 @@ const tool = {
   },
 };
 
-export const replyPrompt = `Write the next message for Ada. Hello!
+const replyPrompt = `Write the next message for Ada. Hello!
 Respond using XML format like this:
 <response>
     <thought>Your thought here</thought>
@@ -58,7 +58,7 @@ Respond using XML format like this:
     <text>Your response text here</text>
 </response>`;
 
-export const decisionPrompt = `Should Ada respond? Hello!
+const decisionPrompt = `Should Ada respond? Hello!
 Respond using XML format like this:
 <response>
   <name>Ada</name>

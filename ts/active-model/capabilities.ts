@@ -6,7 +6,7 @@ import type { ChosenDrafter } from "./load-types.js";
 import type { TierRuntime } from "./runtime-for-tier.js";
 
 /** What this version of the package can do. Change it when the build can do more. */
-export const BUILD = {
+const BUILD = {
   contextCheckpoints: false,
   vision: false,
   audio: false,

@@ -9,7 +9,7 @@ import type { DeviceClass } from "./schema.js";
 export type AssessFit = NativeAddon["assessFit"];
 
 /** Tokens that a conversation with an agent needs. */
-export const WORKING_CONTEXT = 8192;
+const WORKING_CONTEXT = 8192;
 /** Fewest tokens with which a chat model is useful. */
 export const LEAST_CONTEXT = 1024;
 
@@ -54,7 +54,7 @@ export function deviceClass(machine: Machine): DeviceClass {
 }
 
 /** Discrete GPUs that this build can use. */
-export function gpus(machine: Machine): Machine["devices"] {
+function gpus(machine: Machine): Machine["devices"] {
   return machine.devices.filter(({ kind }) => kind === "gpu");
 }
 

@@ -151,7 +151,7 @@ async function modelOf(
   return { id, name, path, files, bytes, origin, owned: origin === "folder" };
 }
 
-export async function startsAsGguf(path: string): Promise<boolean> {
+async function startsAsGguf(path: string): Promise<boolean> {
   const handle = await open(path, "r").catch(() => undefined);
   if (handle === undefined) return false;
   try {

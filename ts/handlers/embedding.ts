@@ -10,7 +10,7 @@ import { type EmbeddingRequest, readEmbeddingBatch, readEmbeddingRequest } from 
 type Handler<T> = (runtime: IAgentRuntime, params: unknown) => Promise<T>;
 
 /** `TEXT_EMBEDDING`: one text, one vector of a size that elizaOS stores. */
-export const embed: Handler<number[]> = mapped(async (runtime, params) => {
+const embed: Handler<number[]> = mapped(async (runtime, params) => {
   const request = readEmbeddingRequest(params);
   // elizaOS asks for the embedding of nothing to learn the dimensions, while the agent is starting.
   if (request.texts.length === 0) return probe(runtime);
@@ -20,7 +20,7 @@ export const embed: Handler<number[]> = mapped(async (runtime, params) => {
 });
 
 /** `TEXT_EMBEDDING_BATCH` of elizaOS 2: many texts, one vector for each. */
-export const embedBatch: Handler<number[][]> = mapped(async (runtime, params) =>
+const embedBatch: Handler<number[][]> = mapped(async (runtime, params) =>
   embedTexts(runtime, "TEXT_EMBEDDING_BATCH", readEmbeddingBatch(params)),
 );
 

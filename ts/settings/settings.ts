@@ -30,12 +30,12 @@ export const KV_TYPES = [
   "q4_0",
   "iq4_nl",
 ] as const;
-export const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
-export const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
+const LOG_LEVELS = ["off", "error", "warn", "info", "debug"] as const;
+const REPLY_TEMPLATES = ["auto", "off", "reply", "actions"] as const;
 /** An agent's prompt must fit: `stop`, the engine's default, is not offered. */
-export const CONTEXT_FULL_POLICIES = CONTEXT_FULL.filter((policy) => policy !== "stop");
-export const PROMPT_LAYOUTS = ["auto", "off"] as const;
-export const TRUNCATIONS = ["head", "tail", "error"] as const;
+const CONTEXT_FULL_POLICIES = CONTEXT_FULL.filter((policy) => policy !== "stop");
+const PROMPT_LAYOUTS = ["auto", "off"] as const;
+const TRUNCATIONS = ["head", "tail", "error"] as const;
 
 /** A setting that always has a value. */
 interface SettingWithDefault<T> extends Setting<T> {

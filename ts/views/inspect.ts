@@ -26,12 +26,12 @@ export async function inspectFile(path: string): Promise<Inspection> {
   return { header: { ...facts, ...templateFacts(header) }, kv: shape === undefined ? [] : kvCosts(shape) };
 }
 
-export async function readShape(path: string): Promise<ModelShape> {
+async function readShape(path: string): Promise<ModelShape> {
   const addon = await loadNative();
   return callNative(() => addon.readShape(path));
 }
 
-export function kvCosts(shape: ModelShape): KvCost[] {
+function kvCosts(shape: ModelShape): KvCost[] {
   return Object.entries(ELEMENT_BYTES).map(([type, bytes]) => {
     let growing = 0;
     let fixed = shape.stateBytes;

@@ -53,7 +53,7 @@ export function parseTemplate(text: string): Template | undefined {
 }
 
 /** The literal that a text is. */
-export function literalOf(text: string): LiteralPart {
+function literalOf(text: string): LiteralPart {
   return { kind: "literal", length: text.length, anchor: text.slice(0, ANCHOR), digest: digestOf(text) };
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runCase, structuredCases } from "../../../../../scripts/lib/structured-cases.mjs";
 import { LocalModel } from "../../../../../ts/engine/model.js";
 import * as library from "../../../../../ts/index.js";
-import * as forms from "../../../../helpers/forms.js";
+import { forms } from "../../../../helpers/forms.js";
 import { modelPath } from "../../../../helpers/models.js";
 
 const CASES = [

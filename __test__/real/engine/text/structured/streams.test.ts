@@ -6,7 +6,7 @@ import { structuredCases } from "../../../../../scripts/lib/structured-cases.mjs
 import { LocalModel } from "../../../../../ts/engine/model.js";
 import type { GenerateRequest, GenerationResult } from "../../../../../ts/engine/text/types.js";
 import * as library from "../../../../../ts/index.js";
-import * as forms from "../../../../helpers/forms.js";
+import { forms } from "../../../../helpers/forms.js";
 import { modelPath } from "../../../../helpers/models.js";
 
 // Constrained answers as they stream, and together with whatever else a request can ask for.
