@@ -3,6 +3,7 @@ import { countRequest } from "../agent/metrics.js";
 import { PLUGIN_NAME } from "../agent/names.js";
 import type { Usage } from "../engine/text/types.js";
 import { log } from "../support/log.js";
+import { wellFormed } from "../support/well-formed.js";
 
 /** Characters of a prompt that an event carries. */
 const PROMPT_LIMIT = 200;
@@ -33,7 +34,7 @@ export function emitModelUsed(runtime: IAgentRuntime, used: ModelUsed): void {
     type: used.type,
     model: used.model,
     modelName: used.model,
-    prompt: used.prompt.slice(0, PROMPT_LIMIT),
+    prompt: wellFormed(used.prompt.slice(0, PROMPT_LIMIT)),
     tokens: { prompt, completion, total: prompt + completion },
     ...(used.usage === undefined ? {} : { usage: used.usage }),
   };

@@ -9,6 +9,7 @@ import {
   type RenderedChat,
 } from "../../native/addon.js";
 import { Closing } from "../../support/closing.js";
+import { wellFormed } from "../../support/well-formed.js";
 import { checkRequest } from "./check-request.js";
 import { type ChunkStream, withDropped, withPrefill } from "./chunk-stream.js";
 import { TextGeneration } from "./generation.js";
@@ -94,7 +95,7 @@ export class LocalContext implements AsyncDisposable {
     const input = chat === undefined ? promptGeneration(request) : await this.#inputOf(request, chat);
     const native = await this.#submit(input, signal);
     const stream = dropped === 0 ? native : withDropped(native, dropped);
-    const prefilled = request.prefill ? withPrefill(stream, request.prefill) : stream;
+    const prefilled = request.prefill ? withPrefill(stream, wellFormed(request.prefill)) : stream;
     const form = chat && toolFormOf(request, chat);
     if (chat === undefined || form === undefined) return prefilled;
     const { tools = [] } = request;

@@ -1,5 +1,6 @@
 import type { GenerateInput, RenderedChat } from "../../native/addon.js";
 import { present } from "../../support/present.js";
+import { wellFormed, wellFormedJson } from "../../support/well-formed.js";
 import type { Constraint } from "./structured/constraint.js";
 import { type ToolForm, toolForm } from "./structured/tools.js";
 import type { ChatInput, GenerateRequest, Sampling, Sharing } from "./types.js";
@@ -53,14 +54,14 @@ function addonSharing({ lane, queueTimeoutMs, conversation, contextFull, keepTok
 /** The part of a request that the chat template sees. */
 export function chatInput(request: GenerateRequest): ChatInput {
   return present({
-    messagesJson: JSON.stringify(request.messages),
-    toolsJson: request.tools?.length ? JSON.stringify(request.tools) : undefined,
+    messagesJson: wellFormedJson(request.messages),
+    toolsJson: request.tools?.length ? wellFormedJson(request.tools) : undefined,
     toolChoice: request.tools?.length ? request.toolChoice : undefined,
     addGenerationPrompt: true,
     enableThinking: request.enableThinking,
     template: request.template,
     templateKwargsJson:
-      request.templateVariables === undefined ? undefined : JSON.stringify(request.templateVariables),
+      request.templateVariables === undefined ? undefined : wellFormedJson(request.templateVariables),
   });
 }
 
@@ -70,7 +71,7 @@ export function chatGeneration(request: GenerateRequest, chat: RenderedChat): Ge
     ...samplingOf(request),
     ...addonSharing(request),
     chat,
-    prefill: request.prefill,
+    prefill: request.prefill === undefined ? undefined : wellFormed(request.prefill),
     stops: [...(request.stop ?? [])],
     constraint: constraintOf(request) ?? toolFormOf(request, chat)?.constraint,
   });
@@ -82,7 +83,7 @@ export function promptGeneration(request: GenerateRequest): GenerateInput {
     ...samplingOf(request),
     ...addonSharing(request),
     prompt: request.prompt ?? "",
-    prefill: request.prefill,
+    prefill: request.prefill === undefined ? undefined : wellFormed(request.prefill),
     parseSpecial: request.parseSpecial ?? false,
     constraint: constraintOf(request),
     stops: [...(request.stop ?? [])],
@@ -98,5 +99,7 @@ export function toolFormOf(request: GenerateRequest, chat: RenderedChat): ToolFo
 }
 
 function constraintOf({ constraint, prefill = "" }: GenerateRequest): Constraint | undefined {
-  return constraint === undefined || prefill === "" ? constraint : { ...constraint, prefix: prefill };
+  return constraint === undefined || prefill === ""
+    ? constraint
+    : { ...constraint, prefix: wellFormed(prefill) };
 }

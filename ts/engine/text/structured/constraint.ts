@@ -1,4 +1,5 @@
 import type { ConstraintInput } from "../../../native/addon.js";
+import { wellFormedJson } from "../../../support/well-formed.js";
 
 /**
  * What an answer must match: a GBNF grammar, a JSON Schema as text, or parts (as JSON text) that follow one another.
@@ -24,10 +25,10 @@ export function grammarConstraint(grammar: string): Constraint {
 }
 
 export function schemaConstraint(schema: unknown): Constraint {
-  return { kind: "schema", source: JSON.stringify(schema) };
+  return { kind: "schema", source: wellFormedJson(schema) };
 }
 
 /** A text made of parts in this order. Literal parts cost no sampling. */
 export function partsConstraint(parts: readonly Part[]): Constraint {
-  return { kind: "parts", source: JSON.stringify(parts) };
+  return { kind: "parts", source: wellFormedJson(parts) };
 }
