@@ -119,7 +119,8 @@ describe("a constrained answer", () => {
   });
 
   it("matches while tokens are drafted from repetitions", async () => {
-    const drafting = { speculative: { min: 1, max: 3 }, temperature: 0.5 };
+    // On a busy machine an adaptive window may find that no draft pays.
+    const drafting = { speculative: { min: 1, max: 3, adaptive: false }, temperature: 0.5 };
     // Whether the other answers repeat anything depends on what is drawn; among bits every pair soon comes back.
     const constraint = library.grammarConstraint("root ::= [01]{30}");
     const bits = streamed(model, { ...WARM, ...drafting, prompt: "Random bits: ", constraint, seed: 1 });
