@@ -11,7 +11,7 @@ export function wellFormed(text: string): string {
 
 /** A value as JSON text whose strings and keys are well-formed. */
 export function wellFormedJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(ESCAPE, (escape, half: string | undefined) =>
-    half === undefined ? escape : "\\ufffd",
+  return JSON.stringify(value).replaceAll(ESCAPE, (written, half: string | undefined) =>
+    half === undefined ? written : "\\ufffd",
   );
 }
