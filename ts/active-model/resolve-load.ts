@@ -29,14 +29,14 @@ export function resolveLoad(input: ResolveInput): ResolvedLoad {
   const { model, files, machine, settings, overrides = {}, assess, freedBytes } = input;
   const { tier, warnings } = tierOf(model);
   const runtime = tier && runtimeForTier(tier);
-  const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes };
+  const requirements = { headroomBytes: settings.memoryHeadroomBytes, freedBytes };
   const kind = input.kind ?? (model.kind === "embedding" ? "embedding" : "text");
   assertCapable(model, kind);
   const contextSize = contextField(model, kind, tier, settings, overrides);
   const kv = kvFields(input, runtime, contextSize.value);
   const flash = flashField(runtime, overrides);
   const fit = fitOf(model, machine, assess, {
-    ...wishes,
+    ...requirements,
     contextSize: chosen(contextSize.value),
     kvTypeK: chosen(kv.kvTypeK.value),
     kvTypeV: chosen(kv.kvTypeV.value),
@@ -151,8 +151,12 @@ function kvFields(input: ResolveInput, runtime: TierRuntime | undefined, context
 function tierKv(input: ResolveInput, context: number | "auto"): Field<string> {
   const { model, machine, assess, settings, freedBytes } = input;
   if (settings.preferAccurateKv) {
-    const wishes = { headroomBytes: settings.memoryHeadroomBytes, freedBytes, contextSize: chosen(context) };
-    const exact = fitOf(model, machine, assess, { ...wishes, kvTypeK: "f16", kvTypeV: "f16" });
+    const requirements = {
+      headroomBytes: settings.memoryHeadroomBytes,
+      freedBytes,
+      contextSize: chosen(context),
+    };
+    const exact = fitOf(model, machine, assess, { ...requirements, kvTypeK: "f16", kvTypeV: "f16" });
     const whole = exact.numbers.largestContext >= (chosen(context) ?? model.contextLength);
     if (exact.verdict === "fits" && whole) return { value: "f16", from: "machine" };
   }

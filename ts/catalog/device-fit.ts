@@ -16,7 +16,7 @@ export const LEAST_CONTEXT = 1024;
 const GIB = 1024 ** 3;
 const BIG_GPU = 40 * GIB;
 
-export interface FitWishes {
+export interface FitRequirements {
   /** Tokens; undefined: as many as fit. */
   readonly contextSize?: number | undefined;
   readonly kvTypeK?: string | undefined;
@@ -59,21 +59,27 @@ function gpus(machine: Machine): Machine["devices"] {
 }
 
 /** Whether and how a model fits on a machine. */
-export function fitOf(model: ModelFacts, machine: Machine, assess: AssessFit, wishes: FitWishes = {}): Fit {
-  const places = pools(machine, wishes);
-  const numbers = places.map((place) => assess(model.shape, optionsOf(place, wishes)));
-  const index = numbers.findIndex((one) => goodEnough(model, one, wishes));
+export function fitOf(
+  model: ModelFacts,
+  machine: Machine,
+  assess: AssessFit,
+  requirements: FitRequirements = {},
+): Fit {
+  const places = pools(machine, requirements);
+  const numbers = places.map((place) => assess(model.shape, optionsOf(place, requirements)));
+  const index = numbers.findIndex((one) => goodEnough(model, one, requirements));
   const chosen = index >= 0 ? index : numbers.length - 1;
   const [place, found] = [places[chosen], numbers[chosen]];
   if (place === undefined || found === undefined) throw new TypeError("a machine has memory");
   const fit = { place: place.name, numbers: found, estimated: model.estimated };
   if (index >= 0) return { ...fit, verdict: "fits", reason: found.reason };
   if (usable(model, found)) {
-    const shorter = wishes.contextSize === undefined ? found.reason : shortened(found, wishes.contextSize);
+    const shorter =
+      requirements.contextSize === undefined ? found.reason : shortened(found, requirements.contextSize);
     return { ...fit, verdict: "tight", reason: shorter };
   }
-  const idle = assess(model.shape, optionsOf({ ...place, available: place.total }, wishes));
-  if (goodEnough(model, idle, wishes) || usable(model, idle)) {
+  const idle = assess(model.shape, optionsOf({ ...place, available: place.total }, requirements));
+  if (goodEnough(model, idle, requirements) || usable(model, idle)) {
     const reason = found.fits
       ? `only ${found.largestContext} tokens fit until other programs free memory`
       : `would fit if other programs freed ${bytesText(found.missingBytes)}`;
@@ -100,7 +106,7 @@ interface Pool {
 }
 
 /** Memory that a model can be put into, the fastest first. */
-function pools(machine: Machine, { headroomBytes, freedBytes = 0 }: FitWishes): Pool[] {
+function pools(machine: Machine, { headroomBytes, freedBytes = 0 }: FitRequirements): Pool[] {
   const { memoryAvailable, memoryTotal } = machine.hardware;
   const memory: Pool = {
     name: "memory",
@@ -137,8 +143,8 @@ function pools(machine: Machine, { headroomBytes, freedBytes = 0 }: FitWishes): 
   ];
 }
 
-function optionsOf(pool: Pool, wishes: FitWishes): FitOptions {
-  const { contextSize, kvTypeK, kvTypeV, parallel, flashAttention } = wishes;
+function optionsOf(pool: Pool, requirements: FitRequirements): FitOptions {
+  const { contextSize, kvTypeK, kvTypeV, parallel, flashAttention } = requirements;
   return present({
     memoryAvailable: Math.floor(pool.available),
     memoryTotal: Math.floor(pool.total),
@@ -151,8 +157,8 @@ function optionsOf(pool: Pool, wishes: FitWishes): FitOptions {
   });
 }
 
-function goodEnough(model: ModelFacts, numbers: FitAssessment, wishes: FitWishes): boolean {
-  if (wishes.contextSize !== undefined) return numbers.fits;
+function goodEnough(model: ModelFacts, numbers: FitAssessment, requirements: FitRequirements): boolean {
+  if (requirements.contextSize !== undefined) return numbers.fits;
   return numbers.fits && numbers.largestContext >= Math.min(WORKING_CONTEXT, model.contextLength);
 }
 

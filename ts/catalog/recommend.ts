@@ -1,6 +1,13 @@
 import { loadNative } from "../native/addon.js";
 import { type Machine, machineFacts } from "../native/machine.js";
-import { type AssessFit, deviceClass, type Fit, type FitWishes, fitOf, LEAST_CONTEXT } from "./device-fit.js";
+import {
+  type AssessFit,
+  deviceClass,
+  type Fit,
+  type FitRequirements,
+  fitOf,
+  LEAST_CONTEXT,
+} from "./device-fit.js";
 import { factsOfEntry } from "./facts.js";
 import { type Catalog, catalog, recommendations } from "./load.js";
 import type { CatalogEntry, DeviceClass, Rung } from "./schema.js";
@@ -24,9 +31,9 @@ export interface Recommendation {
  *
  * @throws LocalInferenceError `BACKEND_UNAVAILABLE`
  */
-export async function recommend(wishes: FitWishes = {}): Promise<Recommendation> {
+export async function recommend(requirements: FitRequirements = {}): Promise<Recommendation> {
   const [machine, { assessFit }] = await Promise.all([machineFacts(), loadNative()]);
-  return recommendFor(machine, catalog(), assessFit, wishes);
+  return recommendFor(machine, catalog(), assessFit, requirements);
 }
 
 /**
@@ -37,7 +44,7 @@ export function recommendFor(
   machine: Machine,
   catalog: Catalog,
   assess: AssessFit,
-  wishes: FitWishes = {},
+  requirements: FitRequirements = {},
 ): Recommendation {
   const kind = deviceClass(machine);
   const idle = machineAtRest(machine);
@@ -63,7 +70,7 @@ export function recommendFor(
     for (const { id, cores = 1 } of rungs) {
       const entry = catalog.find(id);
       if (entry === undefined) continue;
-      const choice = chooseVariant(entry, idle, assess, wishes);
+      const choice = chooseVariant(entry, idle, assess, requirements);
       const reason = obstacle(entry, choice, cores, how);
       if (reason === undefined) return { entry, ...choice, fit: fitNow(entry, choice) };
       if (!skipped.some((one) => one.id === id)) skipped.push({ id, reason });
@@ -74,7 +81,7 @@ export function recommendFor(
   function fitNow(entry: CatalogEntry, { variant, fit }: VariantChoice): Fit {
     return idle.hardware.memoryAvailable === machine.hardware.memoryAvailable
       ? fit
-      : fitOf(factsOfEntry(entry, variant), machine, assess, wishes);
+      : fitOf(factsOfEntry(entry, variant), machine, assess, requirements);
   }
 
   function obstacle(

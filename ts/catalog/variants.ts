@@ -1,6 +1,6 @@
 import type { Machine } from "../native/machine.js";
 import { bytesText } from "../support/bytes-text.js";
-import { type AssessFit, deviceClass, type Fit, type FitWishes, fitOf } from "./device-fit.js";
+import { type AssessFit, deviceClass, type Fit, type FitRequirements, fitOf } from "./device-fit.js";
 import { defaultVariant, factsOfEntry } from "./facts.js";
 import type { CatalogEntry, CatalogVariant } from "./schema.js";
 
@@ -25,7 +25,7 @@ export function chooseVariant(
   entry: CatalogEntry,
   machine: Machine,
   assess: AssessFit,
-  wishes: FitWishes = {},
+  requirements: FitRequirements = {},
 ): VariantChoice {
   const onCpu = ["cpu", "phone"].includes(deviceClass(machine));
   const order = onCpu ? ON_CPU : ON_GPU;
@@ -34,7 +34,7 @@ export function chooseVariant(
   const hosted = [...hostedVariants(entry)].sort((a, b) => rank(a) - rank(b));
   const tried = (hosted.length > 0 ? hosted : [defaultVariant(entry)]).map((variant) => ({
     variant,
-    fit: fitOf(factsOfEntry(entry, variant), machine, assess, wishes),
+    fit: fitOf(factsOfEntry(entry, variant), machine, assess, requirements),
   }));
   const chosen = tried.find(({ fit }) => fit.verdict === "fits") ?? smallest(tried);
   return { ...chosen, reason: reasonOf(chosen, tried, onCpu) };

@@ -1,4 +1,4 @@
-import { type Fit, type FitWishes, fitOf } from "../catalog/device-fit.js";
+import { type Fit, type FitRequirements, fitOf } from "../catalog/device-fit.js";
 import { defaultVariant, factsOfEntry } from "../catalog/facts.js";
 import { catalog } from "../catalog/load.js";
 import { type Recommended, recommend } from "../catalog/recommend.js";
@@ -46,11 +46,11 @@ export type Fitter = (entry: CatalogEntry) => FitLine;
 /** Judges for the machine as it is now. @throws LocalInferenceError `BACKEND_UNAVAILABLE`. */
 export async function fitterOf(config: Config): Promise<Fitter> {
   const [machine, { assessFit }] = await Promise.all([machineFacts(), loadNative()]);
-  const wishes = wishesOf(config);
-  return (entry) => fitLine(fitOf(factsOfEntry(entry), machine, assessFit, wishes));
+  const requirements = requirementsOf(config);
+  return (entry) => fitLine(fitOf(factsOfEntry(entry), machine, assessFit, requirements));
 }
 
-function wishesOf({ contextSize, kvType, memoryHeadroomBytes }: Config): FitWishes {
+function requirementsOf({ contextSize, kvType, memoryHeadroomBytes }: Config): FitRequirements {
   return { contextSize, kvTypeK: kvType, kvTypeV: kvType, headroomBytes: memoryHeadroomBytes };
 }
 
@@ -103,7 +103,7 @@ export interface RecommendedLine {
 
 /** @throws LocalInferenceError `BACKEND_UNAVAILABLE`. */
 export async function recommendationView(config: Config): Promise<RecommendationView> {
-  const { chat, embedding, ...rest } = await recommend(wishesOf(config));
+  const { chat, embedding, ...rest } = await recommend(requirementsOf(config));
   return {
     ...rest,
     ...(chat === undefined ? {} : { chat: recommendedLine(chat) }),
