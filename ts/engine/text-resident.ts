@@ -40,7 +40,10 @@ export class TextResident implements Resident<TextSpec> {
   async check(spec: TextSpec, signal: AbortSignal): Promise<void> {
     const context = await this.context(spec);
     const request = { prompt: "Hello", maxTokens: 1, temperature: 0, ignoreEos: true };
-    const { usage } = await context.generate(request, { signal }).result;
+    const generation = context.generate(request, { signal });
+    const { usage } = await generation.result;
+    // The lease of the check ends with the generation, not before.
+    await generation.settled;
     if (usage.completionTokens < 1) {
       throw new LocalInferenceError("DECODE_FAILED", "The model generates nothing.");
     }
