@@ -30,6 +30,7 @@ fn main() {
     println!("cargo:rustc-link-arg-tests=-Wl,-rpath,$ORIGIN");
   }
   // Baked into the tests only; a package looks beside the addon.
+  println!("cargo:rustc-env=LOCAL_INFERENCE_LLAMA_SOURCE={}", source.display());
   let backends = env::var("DEP_LLAMA_BACKENDS_DIR").unwrap_or_default();
   println!("cargo:rustc-env=LOCAL_INFERENCE_BUILD_BACKENDS={backends}");
 }

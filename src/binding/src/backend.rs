@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::error::Result;
 use local_inference_core::hardware;
 use local_inference_llama::backend;
 use napi_derive::napi;
 
-use crate::error::blocking;
-use crate::exit;
-use crate::logs;
-use crate::memory;
+use crate::library;
 use crate::numbers::number;
+use crate::process::exit;
+use crate::process::logs;
+use crate::process::memory;
+use crate::promise::blocking;
 
 #[napi(object, object_from_js = false)]
 pub struct DeviceInfo {
@@ -56,39 +57,28 @@ pub struct HardwareFacts {
   pub features: Vec<String>,
 }
 
-/// Starts the backend with the modules that lie beside the addon.
-pub(crate) fn start() -> Result<&'static backend::Backend> {
+/// Starts the backend with the modules that lie beside the addon, and those in `others`. The first call decides.
+pub(crate) fn start(others: Vec<PathBuf>) -> Result<&'static backend::Backend> {
   logs::install();
   memory::keep_little();
-  let started = backend::start(&addon_directory()?);
+  let folders: Vec<_> = [library::folder()?].into_iter().chain(others).collect();
+  let started = backend::start(&folders);
   exit::arm();
   started
 }
 
-/// The folder of this very library: the package may be anywhere, and symbolic links are already resolved by Node.
-fn addon_directory() -> Result<PathBuf> {
-  let missing = || EngineError::new(ErrorCode::BackendUnavailable, "the addon cannot find its own folder");
-  // SAFETY: an all-zero Dl_info is valid, and the address is one of our own functions.
-  let path = unsafe {
-    let mut info: libc::Dl_info = std::mem::zeroed();
-    if libc::dladdr(addon_directory as *const libc::c_void, &raw mut info) == 0 || info.dli_fname.is_null() {
-      return Err(missing());
-    }
-    PathBuf::from(std::ffi::CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned())
-  };
-  path.parent().map(PathBuf::from).ok_or_else(missing)
-}
-
-/// Starts the backend if it has not been started, and tells what it found.
+/// What the backend found. Starts it if it has not been started: with the modules that lie beside the addon, and those in
+/// `folders`, which bring further devices.
 #[napi]
-pub async fn backend_info() -> napi::Result<BackendInfo> {
+pub async fn backend_info(folders: Option<Vec<String>>) -> napi::Result<BackendInfo> {
+  let folders = folders.into_iter().flatten().map(PathBuf::from).collect();
   blocking(|| {
-    let started = start()?;
+    let started = start(folders)?;
     Ok(BackendInfo {
       llama_version: backend::llama_version(),
       system_info: backend::system_info(),
       cpu_module: started.cpu_module.clone(),
-      cpu_levels: backend::cpu_levels(&addon_directory()?),
+      cpu_levels: backend::cpu_levels(&started.folders),
       devices: backend::devices().into_iter().map(DeviceInfo::from).collect(),
       device_memory_free: number(backend::device_memory()),
       failures: started

@@ -1,16 +1,17 @@
 //! Who owns what: JavaScript's handles keep a context or an embedder running, a model closes all of its own.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, Result};
+use local_inference_core::sync::lock;
 use local_inference_llama::embedder::Embedder;
 use local_inference_llama::model::Model;
 use local_inference_llama::running::RunningContext;
 
 use crate::error::{closed, lost};
-use crate::exit;
-use crate::memory;
+use crate::process::exit::{self, Close};
+use crate::process::memory;
 
 /// What must be closed before the weights are freed.
 pub(crate) enum Worker {
@@ -18,14 +19,14 @@ pub(crate) enum Worker {
   Embedder(Embedder),
 }
 
-pub(crate) struct Child {
+struct Child {
   worker: Worker,
   /// Held while closing: whoever closes second waits until the first is done.
   closed: Mutex<bool>,
 }
 
-impl Child {
-  pub(crate) fn close(&self) {
+impl Close for Child {
+  fn close(&self) {
     let mut closed = lock(&self.closed);
     if !*closed {
       match &self.worker {
@@ -132,8 +133,4 @@ impl Drop for Handle {
     // Without a thread to spare the worker stays until the process ends.
     let _ = std::thread::Builder::new().name("closing".to_owned()).spawn(close);
   }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-  mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

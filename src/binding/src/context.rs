@@ -15,10 +15,11 @@ use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 
 use crate::children::Handle;
-use crate::error::{blocking_promise, to_js};
+use crate::error::to_js;
 use crate::generate::{GenerateInput, Prompt};
 use crate::metrics::ContextMetrics;
 use crate::numbers::{bytes, duration, number, whole};
+use crate::promise::blocking_promise;
 use crate::stream::{NativeStream, channel};
 
 #[napi(object, object_to_js = false)]

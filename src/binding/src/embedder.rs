@@ -15,9 +15,10 @@ use napi_derive::napi;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::children::Handle;
-use crate::error::{blocking_promise, promise, to_js};
-use crate::exit;
+use crate::error::to_js;
 use crate::numbers::{count, whole};
+use crate::process::exit;
+use crate::promise::{blocking_promise, promise};
 
 #[napi(object, object_to_js = false)]
 pub struct EmbedderOptions {

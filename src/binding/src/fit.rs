@@ -9,8 +9,9 @@ use local_inference_core::gguf::{GgufHeader, ModelKind};
 use local_inference_core::options::FlashAttention;
 use napi_derive::napi;
 
-use crate::error::{blocking, to_js};
+use crate::error::to_js;
 use crate::numbers::{bytes, count, number, whole};
+use crate::promise::blocking;
 
 /// Layers of the same shape. Lengths are elements per token.
 #[napi(object)]

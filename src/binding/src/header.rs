@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use local_inference_core::gguf::{GgufHeader, ModelKind, Pooling};
 use napi_derive::napi;
 
-use crate::error::blocking;
 use crate::numbers::number;
+use crate::promise::blocking;
 
 #[napi(object, object_from_js = false)]
 pub struct ModelHeader {

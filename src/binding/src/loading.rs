@@ -13,10 +13,11 @@ use napi::bindgen_prelude::PromiseRaw;
 use napi_derive::napi;
 use tokio::sync::{Mutex, oneshot};
 
-use crate::error::{blocking, lost, promise, to_js};
-use crate::exit;
+use crate::error::{lost, to_js};
 use crate::model::NativeModel;
 use crate::numbers::{bytes, signed};
+use crate::process::exit;
+use crate::promise::{blocking, promise};
 
 #[napi(object, js_name = "LoadOptions", object_to_js = false)]
 pub struct JsLoadOptions {
@@ -70,7 +71,7 @@ pub fn load_model(path: String, options: JsLoadOptions) -> napi::Result<NativeLo
     .spawn(move || {
       let _work = work;
       let report = |value: f32| thread_progress.store(value.to_bits(), Ordering::Relaxed);
-      let outcome = crate::backend::start()
+      let outcome = crate::backend::start(Vec::new())
         .and_then(|_| Model::load(&PathBuf::from(path), &options, &report, &thread_cancel));
       exit::arm();
       // Nobody waits any more: the model is freed here.

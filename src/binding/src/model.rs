@@ -16,10 +16,11 @@ use crate::children::{Shared, Worker};
 use crate::constraint::ConstraintInput;
 use crate::context::{ContextOptions, NativeContext};
 use crate::embedder::{EmbedderOptions, NativeEmbedder};
-use crate::error::{blocking_promise, to_js};
-use crate::exit;
+use crate::error::to_js;
 use crate::header::ModelHeader;
 use crate::numbers::count;
+use crate::process::exit;
+use crate::promise::blocking_promise;
 
 #[napi(object, object_to_js = false)]
 pub struct TokenizeOptions {

@@ -3,8 +3,8 @@
 use local_inference_core::hardware;
 use napi_derive::napi;
 
-use crate::error::blocking;
 use crate::numbers::number;
+use crate::promise::blocking;
 
 #[napi(object, object_from_js = false)]
 pub struct AcceleratorDevice {

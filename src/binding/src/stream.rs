@@ -1,4 +1,4 @@
-//! The pieces of a generation: the context's thread pushes, JavaScript pulls.
+//! The way of a generation's pieces: the context's thread pushes, JavaScript pulls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,8 +7,7 @@ use std::task::{Context, Poll, Waker};
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::decoder::{Logprob, TokenLogprobs};
 use local_inference_core::error::Result;
-use local_inference_core::generate::{self, Event, FinishReason, Finished, Piece};
-use local_inference_core::stats;
+use local_inference_core::generate::{self, Event, Finished, Piece};
 use local_inference_llama::running::RunningContext;
 use napi::Env;
 use napi::bindgen_prelude::PromiseRaw;
@@ -17,68 +16,12 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::children::Handle;
+use crate::chunk::{Chunk, Finish, TokenAlternative, TokenLogprob};
 use crate::error::to_js;
-use crate::exit::{self, Work};
-use crate::numbers::{count, milliseconds};
+use crate::process::exit::{self, Work};
 
 /// Pieces that wait for JavaScript before decoding pauses.
 const BACKLOG: usize = 64;
-
-#[napi(object, object_from_js = false)]
-pub struct TokenAlternative {
-  pub token: u32,
-  pub text: String,
-  pub logprob: f64,
-}
-
-#[napi(object, object_from_js = false)]
-pub struct TokenLogprob {
-  pub token: u32,
-  pub text: String,
-  pub logprob: f64,
-  pub top: Vec<TokenAlternative>,
-}
-
-#[napi(object, object_from_js = false)]
-pub struct Usage {
-  pub prompt_tokens: f64,
-  pub cached_prompt_tokens: f64,
-  pub completion_tokens: f64,
-  pub reasoning_tokens: f64,
-  pub forced_tokens: f64,
-  pub refused_tokens: f64,
-  pub drafted_tokens: f64,
-  pub accepted_tokens: f64,
-  pub draft_windows: Vec<u32>,
-  pub plain_tokens_per_second: f64,
-  pub speculative_speed_up: f64,
-  pub queue_ms: f64,
-  pub prefill_ms: f64,
-  pub time_to_first_token_ms: f64,
-  pub decode_ms: f64,
-  pub prefill_tokens_per_second: f64,
-  pub decode_tokens_per_second: f64,
-  pub seed: u32,
-  pub state_ignored: Option<String>,
-}
-
-#[allow(clippy::struct_field_names, reason = "the names JavaScript sees")]
-#[napi(object, object_from_js = false)]
-pub struct Finish {
-  #[napi(ts_type = "\"stop\" | \"length\" | \"cancelled\" | \"context\"")]
-  pub finish_reason: &'static str,
-  pub stop_string: Option<String>,
-  pub usage: Usage,
-}
-
-#[napi(object, object_from_js = false)]
-pub struct Chunk {
-  pub text: String,
-  pub reasoning: String,
-  pub tokens: u32,
-  pub logprobs: Option<Vec<TokenLogprob>>,
-  pub done: Option<Finish>,
-}
 
 /// The producer's end.
 pub(crate) struct Sink {
@@ -237,47 +180,5 @@ impl Drop for Source {
   /// Nobody reads any more: neither JavaScript nor a pending read holds on to the stream.
   fn drop(&mut self) {
     self.cancel();
-  }
-}
-
-impl From<Finished> for Finish {
-  fn from(finished: Finished) -> Self {
-    Self {
-      finish_reason: match finished.reason {
-        FinishReason::Stop => "stop",
-        FinishReason::Length => "length",
-        FinishReason::Cancelled => "cancelled",
-        FinishReason::Context => "context",
-      },
-      stop_string: finished.stop,
-      usage: Usage::from(finished.usage),
-    }
-  }
-}
-
-impl From<stats::Usage> for Usage {
-  fn from(usage: stats::Usage) -> Self {
-    let speed_up = usage.speed_up();
-    Self {
-      prompt_tokens: count(usage.prompt_tokens),
-      cached_prompt_tokens: count(usage.cached_prompt_tokens),
-      completion_tokens: count(usage.completion_tokens),
-      reasoning_tokens: count(usage.reasoning_tokens),
-      forced_tokens: count(usage.forced_tokens),
-      refused_tokens: count(usage.refused_tokens),
-      drafted_tokens: count(usage.drafted_tokens),
-      accepted_tokens: count(usage.accepted_tokens),
-      plain_tokens_per_second: usage.plain_rate,
-      speculative_speed_up: speed_up,
-      queue_ms: milliseconds(usage.queue),
-      prefill_ms: milliseconds(usage.prefill),
-      time_to_first_token_ms: milliseconds(usage.time_to_first_token),
-      decode_ms: milliseconds(usage.decode),
-      prefill_tokens_per_second: usage.prefill_rate(),
-      decode_tokens_per_second: usage.decode_rate(),
-      seed: usage.seed,
-      draft_windows: usage.draft_windows,
-      state_ignored: usage.state_ignored,
-    }
   }
 }

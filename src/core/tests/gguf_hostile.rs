@@ -10,6 +10,7 @@ use std::cell::Cell;
 use gguf_writer::{llama, parse, read};
 use local_inference_core::error::ErrorCode;
 use local_inference_core::fit::{ComputeShape, FitInput, KvGeometry, plan};
+use local_inference_core::gguf::GgufHeader;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -49,6 +50,13 @@ static ALLOCATOR: Counting = Counting;
 
 const MOST_ALLOWED: isize = 2 << 20;
 
+/// What a reader was told.
+fn facts(header: &GgufHeader) -> (String, u64, u32, u32, u64) {
+  let GgufHeader { architecture, parameter_count, context_length, vocabulary_size, weight_bytes, .. } =
+    header;
+  (architecture.clone(), *parameter_count, *context_length, *vocabulary_size, *weight_bytes)
+}
+
 /// Reads `bytes`, uses what is told about them, and checks the memory it took.
 #[track_caller]
 fn judge(bytes: &[u8]) -> Result<(), ErrorCode> {
@@ -60,6 +68,8 @@ fn judge(bytes: &[u8]) -> Result<(), ErrorCode> {
     let input = FitInput::new(&header, 1 << 34, 1 << 29).unwrap();
     assert_eq!((&input.geometry, input.compute), (&geometry, compute));
     let _ = plan(&input);
+    // What was accepted is accepted again, and the same.
+    assert_eq!(read(bytes).as_ref().map(facts), Ok(facts(&header)));
   });
   assert!(MOST.get() < MOST_ALLOWED, "{} bytes were held", MOST.get());
   outcome.map_err(|error| error.code())

@@ -6,6 +6,7 @@ mod rendered;
 use std::ffi::{CStr, CString};
 use std::ptr::NonNull;
 
+use llama_cpp_sys_2 as sys;
 use local_inference_core::chat::PLAIN_TEMPLATE;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 
@@ -13,7 +14,6 @@ pub use parse::{Answer, ToolCall};
 pub use rendered::RenderedChat;
 
 use crate::ffi::{LiChat, LiError, c_string, li_chat_free, li_chat_new, li_chat_render, li_string_free};
-use crate::model::Model;
 use rendered::Origin;
 
 /// A parsed template. Rendering is thread-safe.
@@ -53,12 +53,19 @@ pub struct ChatInput {
 }
 
 impl ChatTemplate {
-  /// Parses `source`, or the model's own template, or the plain form when the model has none.
-  pub(crate) fn parse(model: &Model, source: Option<&str>) -> Result<Self> {
+  /// Parses `source`, or `own`, the model's template, or the plain form when the model has none.
+  ///
+  /// # Safety
+  /// `model` is alive, and outlives the template.
+  pub(crate) unsafe fn parse(
+    model: NonNull<sys::llama_model>,
+    source: Option<&str>,
+    own: Option<&str>,
+  ) -> Result<Self> {
     if source.is_some_and(|source| source.trim().is_empty()) {
       return Err(EngineError::new(ErrorCode::TemplateInvalid, "the chat template is empty"));
     }
-    let own = model.header().chat_template.as_deref().filter(|own| !own.trim().is_empty());
+    let own = own.filter(|own| !own.trim().is_empty());
     let (text, plain) = match source.or(own) {
       Some(text) => (text, false),
       None => (PLAIN_TEMPLATE, true),
@@ -68,7 +75,7 @@ impl ChatTemplate {
     })?;
     let mut error = LiError::new();
     // SAFETY: the model and the string outlive the call; the templates copy what they need.
-    let pointer = unsafe { li_chat_new(model.pointer().as_ptr(), c_text.as_ptr(), &raw mut error) };
+    let pointer = unsafe { li_chat_new(model.as_ptr(), c_text.as_ptr(), &raw mut error) };
     match NonNull::new(pointer) {
       Some(pointer) => Ok(Self { pointer, source: text.to_owned(), plain }),
       None => Err(error.take("the chat template cannot be parsed").unwrap_or_else(|| {

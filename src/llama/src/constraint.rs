@@ -85,9 +85,6 @@ fn lexicon(vocabulary: Vocabulary) -> Lexicon {
   }
 }
 
-/// The slot's content: an engine, or why there is none.
-pub(crate) type GrammarSlot = std::sync::OnceLock<std::result::Result<GrammarEngine, EngineError>>;
-
 /// The reason for a refused token that no mask can replace.
 pub(crate) fn nothing_left(banned: bool) -> EngineError {
   let reason =

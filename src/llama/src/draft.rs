@@ -15,7 +15,9 @@ mod ffi;
 mod heads;
 mod held;
 mod load;
+// They drive the private parts of a draft: the tests of this folder are compiled into the crate.
 #[cfg(test)]
+#[path = "../tests/draft/mod.rs"]
 mod tests;
 
 use ffi::{

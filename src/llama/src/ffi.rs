@@ -1,6 +1,7 @@
 //! Declarations of the shim (`shim/shim.h`) and the translation of its statuses.
 
 use std::ffi::{CStr, CString, c_char};
+use std::path::Path;
 
 use llama_cpp_sys_2::{
   llama_batch, llama_context, llama_context_params, llama_logit_bias, llama_model, llama_model_params,
@@ -170,4 +171,12 @@ impl LiError {
 pub(crate) fn c_string(what: &str, text: &str) -> Result<CString> {
   CString::new(text)
     .map_err(|_| EngineError::new(ErrorCode::InvalidInput, format!("{what} contains a NUL character")))
+}
+
+/// `path` as llama.cpp takes it.
+pub(crate) fn c_path(path: &Path) -> Result<CString> {
+  let text = path.to_str().ok_or_else(|| {
+    EngineError::new(ErrorCode::InvalidInput, format!("{} is not valid UTF-8", path.display()))
+  })?;
+  c_string("the path", text)
 }

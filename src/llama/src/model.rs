@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use llama_cpp_sys_2 as sys;
 use local_inference_core::cancel::CancelToken;
@@ -12,16 +12,20 @@ use local_inference_core::decoder::Token;
 use local_inference_core::embed::Specials;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::gguf::{GgufHeader, ModelKind};
+use local_inference_core::grammar::GrammarEngine;
 use local_inference_core::options::LoadOptions;
 use local_inference_core::speculate::own_heads;
+use local_inference_core::sync::lock;
 use local_inference_core::{fit, hardware};
 
-use crate::backend::{self, c_path};
+use crate::backend;
 use crate::chat::ChatTemplate;
-use crate::constraint::GrammarSlot;
-use crate::ffi::{LiError, li_fit_params, li_model_load};
+use crate::ffi::{LiError, c_path, li_fit_params, li_model_load};
 use crate::log;
 use crate::tokens::Vocabulary;
+
+/// A model's grammar engine, or why there is none.
+type GrammarSlot = OnceLock<Result<GrammarEngine>>;
 
 /// Weights in memory. Clones share them; the last one frees them.
 #[derive(Clone)]
@@ -80,6 +84,7 @@ impl Model {
     backend::get()?;
     options.validate()?;
     let header = GgufHeader::read(path)?;
+    header.check_architecture()?;
     if !options.ignore_memory_limit {
       check_memory(&header, options)?;
     }
@@ -152,11 +157,13 @@ impl Model {
   /// The chat template, parsed once: the model's own, or `source`.
   pub fn chat_template(&self, source: Option<&str>) -> Result<Arc<ChatTemplate>> {
     let key = source.map(str::to_owned);
-    let mut templates = self.0.templates.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut templates = lock(&self.0.templates);
     if let Some(template) = templates.get(&key) {
       return Ok(Arc::clone(template));
     }
-    let template = Arc::new(ChatTemplate::parse(self, source)?);
+    let own = self.header().chat_template.as_deref();
+    // SAFETY: the model is alive.
+    let template = Arc::new(unsafe { ChatTemplate::parse(self.pointer(), source, own) }?);
     templates.insert(key, Arc::clone(&template));
     Ok(template)
   }
@@ -237,6 +244,7 @@ fn load_error(path: &Path, error: &LiError, cancel: &CancelToken) -> EngineError
     return error;
   }
   let reason = log::complaints();
+  // A fallback: what the header tells was refused before the load.
   let code = if reason.contains("unknown model architecture") || reason.contains("unknown pre-tokenizer type")
   {
     ErrorCode::ModelUnsupported

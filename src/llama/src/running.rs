@@ -5,7 +5,7 @@ mod open;
 mod work;
 
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use local_inference_core::cancel::CancelToken;
@@ -15,6 +15,7 @@ use local_inference_core::generate::{Event, Request, Sink};
 use local_inference_core::schedule::{Arrival, closed};
 use local_inference_core::speculate::{Kind, Unusable};
 use local_inference_core::stats::Metrics;
+use local_inference_core::sync::lock;
 
 use crate::state::StateStore;
 use work::{BoxedSink, Command};
@@ -98,8 +99,4 @@ impl RunningContext {
       state.close();
     }
   }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-  mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

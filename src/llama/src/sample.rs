@@ -1,11 +1,14 @@
-//! One request's sampler, and log probabilities from raw logits.
+//! One request's sampler.
+
+mod logprobs;
+mod raw;
 
 use std::collections::HashSet;
 use std::ffi::CString;
 use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
-use local_inference_core::decoder::{Among, Drafted, Logprob, Sampled, Token, TokenLogprobs};
+use local_inference_core::decoder::{Among, Drafted, Sampled, Token};
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::grammar::TokenMask;
 use local_inference_core::options::{GenerateOptions, SamplingOptions};
@@ -13,13 +16,12 @@ use local_inference_core::options::{GenerateOptions, SamplingOptions};
 use crate::constraint;
 use crate::draft::Drafter;
 use crate::ffi::{
-  LiError, LiSampler, LiSampling, c_string, li_sampler_accept, li_sampler_free, li_sampler_history,
-  li_sampler_new, li_sampler_propose, li_sampler_sample, li_sampler_seed,
+  LiError, LiSampler, c_string, li_sampler_accept, li_sampler_free, li_sampler_history, li_sampler_new,
+  li_sampler_propose, li_sampler_sample, li_sampler_seed,
 };
 use crate::model::Model;
-
-/// Asks llama.cpp to draw a seed (`LLAMA_DEFAULT_SEED`).
-const RANDOM_SEED: u32 = u32::MAX;
+use logprobs::log_probabilities;
+use raw::to_raw;
 
 /// llama.cpp's common sampler for one request.
 pub(crate) struct Sampler {
@@ -220,34 +222,6 @@ fn nothing_left(biased: bool) -> EngineError {
   EngineError::new(code, format!("no token can be chosen: {reason}"))
 }
 
-fn to_raw(sampling: &SamplingOptions) -> LiSampling {
-  LiSampling {
-    seed: sampling.seed.unwrap_or(RANDOM_SEED),
-    temperature: sampling.temperature,
-    top_p: sampling.top_p,
-    min_p: sampling.min_p,
-    typical_p: sampling.typical_p,
-    top_k: sampling.top_k,
-    repetition_penalty: sampling.repetition_penalty,
-    frequency_penalty: sampling.frequency_penalty,
-    presence_penalty: sampling.presence_penalty,
-    penalty_window: sampling.penalty_window,
-    dry_multiplier: sampling.dry.multiplier,
-    dry_base: sampling.dry.base,
-    dry_allowed_length: sampling.dry.allowed_length,
-    dry_window: sampling.dry.window,
-    dry_breakers: std::ptr::null(),
-    dry_breaker_count: 0,
-    xtc_probability: sampling.xtc.probability,
-    xtc_threshold: sampling.xtc.threshold,
-    mirostat: i32::from(sampling.mirostat.mode),
-    mirostat_tau: sampling.mirostat.tau,
-    mirostat_eta: sampling.mirostat.eta,
-    logit_bias: std::ptr::null(),
-    logit_bias_count: 0,
-  }
-}
-
 /// Control tokens that must appear as text: those of the answer's format, and those that mark reasoning.
 fn preserved(model: &Model, options: &GenerateOptions) -> Result<HashSet<Token>> {
   let tags = options.text.reasoning.iter().flat_map(|tags| tags.ends.iter().chain([&tags.start]));
@@ -258,29 +232,4 @@ fn preserved(model: &Model, options: &GenerateOptions) -> Result<HashSet<Token>>
   }
   tokens.extend(model.named_specials(options)?.into_iter().map(|(_, token)| token));
   Ok(tokens)
-}
-
-/// Natural log-softmax of `logits` for the chosen token and the `count` most likely ones.
-#[allow(
-  clippy::cast_possible_truncation,
-  clippy::cast_possible_wrap,
-  reason = "log probabilities fit f32; token ids fit i32"
-)]
-fn log_probabilities(logits: &[f32], chosen: Token, count: u32) -> TokenLogprobs {
-  let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-  let sum: f64 = logits.iter().map(|logit| f64::from(logit - max).exp()).sum();
-  let normaliser = f64::from(max) + sum.ln();
-  let logprob = |token: usize| (f64::from(logits[token]) - normaliser) as f32;
-  let mut order: Vec<usize> = (0..logits.len()).collect();
-  let count = (count as usize).min(order.len());
-  if count > 0 && count < order.len() {
-    order.select_nth_unstable_by(count, |a, b| logits[*b].total_cmp(&logits[*a]));
-  }
-  order.truncate(count);
-  order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
-  let chosen_index = usize::try_from(chosen).unwrap_or(0);
-  TokenLogprobs {
-    chosen: Logprob { token: chosen, logprob: logprob(chosen_index) },
-    top: order.into_iter().map(|token| Logprob { token: token as Token, logprob: logprob(token) }).collect(),
-  }
 }

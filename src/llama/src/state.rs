@@ -6,7 +6,7 @@ mod file;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::UNIX_EPOCH;
 
@@ -15,6 +15,7 @@ use local_inference_core::durable::{Fingerprint, Ignored, Save, StateOptions, St
 use local_inference_core::error::{EngineError, ErrorCode, Result};
 use local_inference_core::generate::Request;
 use local_inference_core::hardware;
+use local_inference_core::sync::lock;
 
 use crate::backend::llama_version;
 use crate::context::ContextSettings;
@@ -162,8 +163,4 @@ fn describe(path: &Path, digest: &mut Digest) -> std::io::Result<()> {
   digest.piece(&changed.as_nanos().to_le_bytes());
   digest.piece(&beginning);
   Ok(())
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-  mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

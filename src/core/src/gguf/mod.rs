@@ -5,6 +5,7 @@
 //! without loading its weights. Nothing read from a file decides the size of an allocation before it was compared
 //! with the bytes that are left.
 
+mod architectures;
 mod error;
 mod file;
 mod header;
@@ -26,6 +27,7 @@ mod vocabulary;
 mod weights;
 mod windows;
 
+pub use architectures::ARCHITECTURES;
 pub use file::GgufFile;
 pub use header::{GgufHeader, ModelKind, Pooling};
 pub(crate) use layer::Layer;

@@ -66,11 +66,9 @@ fn try_use(path: &std::path::Path) -> Result<(), EngineError> {
 }
 
 #[test]
+#[ignore = "child of a_flipped_bit_in_the_header_loads_or_is_refused_and_never_crashes"]
 fn child_loads_damaged_files() {
-  let Ok(from) = std::env::var(CHILD) else {
-    // No check of its own: another test runs it in a process that has this variable.
-    return;
-  };
+  let from = std::env::var(CHILD).unwrap();
   start();
   let parts = Parts::read(&tiny());
   let path = std::env::temp_dir().join(format!("local-inference-{}-flipped.gguf", std::process::id()));
@@ -91,7 +89,7 @@ fn child_loads_damaged_files() {
 /// Runs the child from a flip on; returns its output and whether it lived.
 fn child(from: usize) -> (String, bool, PathBuf) {
   let mut child = Command::new(std::env::current_exe().unwrap())
-    .args(["--exact", "damage::child_loads_damaged_files", "--nocapture", "--test-threads=1"])
+    .args(["--ignored", "--exact", "damage::child_loads_damaged_files", "--nocapture", "--test-threads=1"])
     .env(CHILD, from.to_string())
     .env("GGML_NO_BACKTRACE", "1")
     .stdout(std::process::Stdio::piped())

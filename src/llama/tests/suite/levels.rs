@@ -1,11 +1,11 @@
 //! Every instruction-set level that this processor can run computes the same tokens.
 //!
 //! llama.cpp loads one ggml-cpu module a process, so each level runs in a child: this test program again, with the level
-//! named in the environment and only the test `child` selected.
+//! named in the environment and only `child_prints_its_tokens` selected.
 
 #![allow(clippy::print_stdout, reason = "the table of levels is the record of what was tested")]
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use crate::support::{chatml, collect, greedy, load, open, smollm2, submit};
@@ -14,6 +14,8 @@ use local_inference_llama::backend;
 
 const MODULES: &str = env!("LOCAL_INFERENCE_BUILD_BACKENDS");
 const CHILD: &str = "LOCAL_INFERENCE_TEST_LEVEL";
+/// Set in the process that starts with a further folder of modules.
+const FURTHER: &str = "LOCAL_INFERENCE_TEST_FURTHER_MODULES";
 const TOKENS: u32 = 16;
 
 /// How far apart the two most likely tokens may be, in nats, where two levels choose differently. Levels add numbers in
@@ -28,7 +30,7 @@ type Step = (i32, f32);
 
 fn child(level: &str) -> Output {
   Command::new(std::env::current_exe().unwrap())
-    .args(["--exact", "levels::child_prints_its_tokens", "--nocapture", "--test-threads=1"])
+    .args(["--ignored", "--exact", "levels::child_prints_its_tokens", "--nocapture", "--test-threads=1"])
     .env(backend::CPU_MODULE_VARIABLE, level)
     .env(CHILD, level)
     .output()
@@ -36,12 +38,10 @@ fn child(level: &str) -> Output {
 }
 
 #[test]
+#[ignore = "child of every_level_that_the_processor_can_run_chooses_the_same_tokens"]
 fn child_prints_its_tokens() {
-  let Ok(level) = std::env::var(CHILD) else {
-    // No check of its own: another test runs it in a process that has this variable.
-    return;
-  };
-  if let Err(error) = backend::start(Path::new(MODULES)) {
+  let level = std::env::var(CHILD).unwrap();
+  if let Err(error) = backend::start(&[PathBuf::from(MODULES)]) {
     println!("\nrefused {}: {error}", error.code());
     return;
   }
@@ -101,7 +101,7 @@ fn difference(reference: &[Step], other: &[Step]) -> Option<(usize, f32)> {
 
 #[test]
 fn every_level_that_the_processor_can_run_chooses_the_same_tokens() {
-  let levels = backend::cpu_levels(Path::new(MODULES));
+  let levels = backend::cpu_levels(&[PathBuf::from(MODULES)]);
   assert!(levels.len() > 1, "{levels:?}");
   let mut reference: Option<(String, Vec<Vec<Step>>)> = None;
   println!("\n{:<16} outcome", "level");
@@ -142,4 +142,35 @@ fn an_unknown_level_is_unavailable_and_the_known_ones_are_listed() {
     assert!(reason.starts_with("BACKEND_UNAVAILABLE"), "{reason}");
     assert!(reason.contains("x64") && reason.contains("haswell"), "{reason}");
   }
+}
+
+#[test]
+#[ignore = "child of modules_of_a_further_folder_are_loaded_or_named_with_the_reason"]
+fn child_starts_with_two_folders() {
+  let further = PathBuf::from(std::env::var(FURTHER).unwrap());
+  let started = backend::start(&[PathBuf::from(MODULES), further.clone()]).unwrap();
+  let failed: Vec<_> = started.failures.iter().map(|failure| failure.module.as_str()).collect();
+  assert_eq!(failed, ["broken"]);
+  assert!(started.failures[0].reason.contains("libggml-broken.so"), "{}", started.failures[0].reason);
+  assert!(started.cpu_module.is_some());
+  assert_eq!(backend::devices().iter().filter(|device| device.kind == "cpu").count(), 1);
+  assert_eq!(started.folders, [PathBuf::from(MODULES), further]);
+}
+
+#[test]
+fn modules_of_a_further_folder_are_loaded_or_named_with_the_reason() {
+  let further = std::env::temp_dir().join(format!("local-inference-{}-modules", std::process::id()));
+  std::fs::create_dir_all(&further).unwrap();
+  std::fs::write(further.join("libggml-broken.so"), "no library").unwrap();
+  // A second module for the processor, which would be a second device.
+  let level = backend::cpu_levels(&[PathBuf::from(MODULES)]).swap_remove(0);
+  let name = format!("libggml-cpu-{level}.so");
+  std::fs::copy(PathBuf::from(MODULES).join(&name), further.join(&name)).unwrap();
+  let output = Command::new(std::env::current_exe().unwrap())
+    .args(["--ignored", "--exact", "levels::child_starts_with_two_folders", "--test-threads=1"])
+    .env(FURTHER, &further)
+    .output()
+    .unwrap();
+  std::fs::remove_dir_all(&further).unwrap();
+  assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

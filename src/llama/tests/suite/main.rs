@@ -6,6 +6,7 @@
 mod support;
 
 mod amx;
+mod architectures;
 mod chat_rules;
 mod chat_templates;
 mod concurrency;

@@ -3,7 +3,7 @@
 use super::*;
 
 pub(super) fn with_heads(name: &str) -> Model {
-  backend::start(&PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))).unwrap();
+  backend::start(&[PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))]).unwrap();
   let options = LoadOptions { heads: true, ..LoadOptions::default() };
   Model::load(&file(&format!("../synthetic-heads/{name}")), &options, &|_| {}, &CancelToken::new()).unwrap()
 }

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, Once};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use local_inference_core::error::{EngineError, ErrorCode};
+use local_inference_core::sync::lock;
 use napi_derive::napi;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -56,7 +57,7 @@ impl<S: Subscriber> Layer<S> for Ring {
       message: message.0,
       timestamp_ms: milliseconds(timestamp),
     };
-    let mut ring = RING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut ring = lock(&RING);
     if ring.len() == CAPACITY {
       ring.pop_front();
     }
@@ -88,7 +89,7 @@ pub(crate) fn install() {
 /// Removes and returns the records collected since the last call, oldest first; at most the newest 1,024.
 #[napi]
 pub fn take_logs() -> Vec<LogRecord> {
-  RING.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
+  lock(&RING).drain(..).collect()
 }
 
 /// Which records are collected; default warn.

@@ -3,30 +3,31 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 
 use local_inference_core::cancel::CancelToken;
 use local_inference_core::error::{EngineError, ErrorCode, Result};
+use local_inference_core::sync::lock;
 use napi::Env;
 use napi::bindgen_prelude::{FnArgs, Function, JsObjectValue as _, Object};
 use napi_derive::napi;
 
-use crate::children::Child;
+/// What the end of the process closes.
+pub(crate) trait Close: Send + Sync {
+  /// Idempotent; a second caller waits for the first.
+  fn close(&self);
+}
 
 struct State {
   exiting: bool,
   next: u64,
   running: BTreeMap<u64, CancelToken>,
-  children: Vec<Weak<Child>>,
+  children: Vec<Weak<dyn Close>>,
 }
 
 static STATE: Mutex<State> =
   Mutex::new(State { exiting: false, next: 0, running: BTreeMap::new(), children: Vec::new() });
 static FINISHED: Condvar = Condvar::new();
-
-fn state() -> MutexGuard<'static, State> {
-  STATE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Native work in progress. The end of the process cancels it and waits for its drop.
 pub(crate) struct Work(u64);
@@ -36,7 +37,7 @@ pub(crate) struct Work(u64);
 /// # Errors
 /// `CLOSED` when the process is ending.
 pub(crate) fn enter(cancel: &CancelToken) -> Result<Work> {
-  let mut state = state();
+  let mut state = lock(&STATE);
   if state.exiting {
     return Err(EngineError::new(ErrorCode::Closed, "the process is ending"));
   }
@@ -48,20 +49,22 @@ pub(crate) fn enter(cancel: &CancelToken) -> Result<Work> {
 
 impl Drop for Work {
   fn drop(&mut self) {
-    state().running.remove(&self.0);
+    lock(&STATE).running.remove(&self.0);
     FINISHED.notify_all();
   }
 }
 
 /// Has the end of the process close `child`. The caller is within [`Work`].
-pub(crate) fn watch(child: &Arc<Child>) {
-  let children = &mut state().children;
+pub(crate) fn watch(child: &Arc<impl Close + 'static>) {
+  let child: Arc<dyn Close> = child.clone();
+  let child = Arc::downgrade(&child);
+  let children = &mut lock(&STATE).children;
   children.retain(|child| child.strong_count() > 0);
-  children.push(Arc::downgrade(child));
+  children.push(child);
 }
 
 extern "C" fn stop() {
-  let mut state = state();
+  let mut state = lock(&STATE);
   state.exiting = true;
   for cancel in state.running.values() {
     cancel.cancel();
@@ -70,14 +73,14 @@ extern "C" fn stop() {
   drop(state);
   close(children);
   let running = |state: &mut State| !state.running.is_empty();
-  let mut state = FINISHED.wait_while(self::state(), running).unwrap_or_else(PoisonError::into_inner);
+  let mut state = FINISHED.wait_while(lock(&STATE), running).unwrap_or_else(PoisonError::into_inner);
   // Those that were being opened.
   let children = std::mem::take(&mut state.children);
   drop(state);
   close(children);
 }
 
-fn close(children: Vec<Weak<Child>>) {
+fn close(children: Vec<Weak<dyn Close>>) {
   for child in children.iter().filter_map(Weak::upgrade) {
     child.close();
   }

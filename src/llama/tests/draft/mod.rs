@@ -38,7 +38,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 fn load(name: &str) -> Model {
-  backend::start(&PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))).unwrap();
+  backend::start(&[PathBuf::from(env!("LOCAL_INFERENCE_BUILD_BACKENDS"))]).unwrap();
   Model::load(&file(name), &LoadOptions::default(), &|_| {}, &CancelToken::new()).unwrap()
 }
 
