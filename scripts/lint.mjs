@@ -6,6 +6,10 @@ import { run } from "./lib/run.mjs";
 const bin = (name) => fromRoot("node_modules/.bin", name);
 const node = (script, ...args) => [process.execPath, [fromRoot("scripts", script), ...args]];
 
+const LLAMA = ["-p", "local-inference-llama", "-p", "local-inference-binding"];
+const TARGETS = ["--lib", "--tests", "--examples"];
+const LLAMA_CLIPPY = ["clippy", "--release", ...TARGETS, ...LLAMA, "--", "-D", "warnings"];
+
 const CHECKS = {
   "format and rules of TypeScript": [bin("biome"), ["ci"]],
   "format of Rust": ["cargo", ["fmt", "--check"]],
@@ -19,6 +23,7 @@ const CHECKS = {
   "the public interface": node("api.mjs", "--check"),
   "the package's manifest": [bin("publint"), ["--strict"]],
   "rules of Rust": node("cargo.mjs", "clippy", "--release", "--workspace", "--", "-D", "warnings"),
+  "rules of Rust in the tests of llama.cpp": node("cargo.mjs", ...LLAMA_CLIPPY),
 };
 
 main(() => {

@@ -34,7 +34,7 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
   let mut options = GenerateOptions { ignore_eos: true, ..GenerateOptions::default() };
   let sampling = &mut options.sampling;
   (sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p) = (TEMPERATURE, 0, 1.0, 0.0);
-  let (mut right, mut others, mut draws) = (0.0, vec![0.0; BINS], 0);
+  let (mut right, mut wrong, mut draws) = (0.0, vec![0.0; BINS], 0);
   let mut accepted = 0;
   for round in 0..25_u32 {
     context.clear_all();
@@ -60,14 +60,14 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
         if model.token_text(pair[1]) == format!(" w{next:03}") {
           right += 1.0;
         } else {
-          others[usize::try_from(pair[1]).unwrap() % BINS] += 1.0;
+          wrong[usize::try_from(pair[1]).unwrap() % BINS] += 1.0;
         }
       }
     }
   }
   assert!(draws > 19_000, "{draws}");
   let p = weight / (weight + rest);
-  let counts: Vec<f64> = std::iter::once(right).chain(others).collect();
+  let counts: Vec<f64> = std::iter::once(right).chain(wrong).collect();
   let share =
     |bin: usize| (vocabulary / BINS + usize::from(bin < vocabulary % BINS)) as f64 / vocabulary as f64;
   let expected: Vec<f64> = std::iter::once(p).chain((0..BINS).map(|bin| (1.0 - p) * share(bin))).collect();

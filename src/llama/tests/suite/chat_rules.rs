@@ -10,7 +10,7 @@ use local_inference_llama::model::Model;
 const ECHO: &str =
   "{%- for message in messages -%}{{- message.role + '=' + message.content + ';' -}}{%- endfor -%}";
 
-/// Opens a reasoning block in the generation prompt, as QwQ and the distilled DeepSeek models do.
+/// Opens a reasoning block in the generation prompt, as `QwQ` and the distilled `DeepSeek` models do.
 const OPENING: &str = "{%- for message in messages -%}\
   {{- '<|im_start|>' + message.role + '\\n' + message.content.split('</think>')[-1] + '<|im_end|>\\n' -}}\
   {%- endfor -%}\

@@ -24,11 +24,11 @@ struct Rig {
 
 impl Rig {
   fn new() -> Self {
-    Self::with(&load(&minilm()), EmbedderOptions::default())
+    Self::with(&load(&minilm()), &EmbedderOptions::default())
   }
 
-  fn with(model: &Model, options: EmbedderOptions) -> Self {
-    let embedder = Embedder::open(model, &EmbedderOptions { threads: Some(1), ..options }).unwrap();
+  fn with(model: &Model, options: &EmbedderOptions) -> Self {
+    let embedder = Embedder::open(model, &EmbedderOptions { threads: Some(1), ..options.clone() }).unwrap();
     Self { model: model.clone(), embedder }
   }
 
@@ -52,7 +52,7 @@ impl Rig {
 }
 
 fn wait(receiver: &Receiver<Result<Vectors>>) -> Result<Vectors> {
-  receiver.recv_timeout(Duration::from_secs(300)).expect("a reply always comes")
+  receiver.recv_timeout(Duration::from_mins(5)).expect("a reply always comes")
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -156,12 +156,12 @@ fn the_pooling_can_be_chosen() {
   let model = load(&minilm());
   let text = ["The pooling decides which tokens speak for the text."];
   let mean =
-    Rig::with(&model, EmbedderOptions { pooling: Some(Pooling::Mean), ..EmbedderOptions::default() })
+    Rig::with(&model, &EmbedderOptions { pooling: Some(Pooling::Mean), ..EmbedderOptions::default() })
       .embed(&text);
-  let declared = Rig::with(&model, EmbedderOptions::default()).embed(&text);
+  let declared = Rig::with(&model, &EmbedderOptions::default()).embed(&text);
   assert!(distance(&mean[0], &declared[0]) < 1e-5);
   for pooling in [Pooling::Cls, Pooling::Last] {
-    let rig = Rig::with(&model, EmbedderOptions { pooling: Some(pooling), ..EmbedderOptions::default() });
+    let rig = Rig::with(&model, &EmbedderOptions { pooling: Some(pooling), ..EmbedderOptions::default() });
     assert_eq!(rig.embedder.info().pooling, pooling);
     assert!(distance(&rig.embed(&text)[0], &mean[0]) > 1e-2, "{pooling:?}");
   }
@@ -170,7 +170,8 @@ fn the_pooling_can_be_chosen() {
 #[test]
 fn a_chat_model_embeds_when_a_pooling_is_named() {
   let model = load(&tiny());
-  let rig = Rig::with(&model, EmbedderOptions { pooling: Some(Pooling::Mean), ..EmbedderOptions::default() });
+  let rig =
+    Rig::with(&model, &EmbedderOptions { pooling: Some(Pooling::Mean), ..EmbedderOptions::default() });
   let vectors = rig.embed(&["def add(a, b):", "def add(a, b):", "class Tree"]);
   assert_eq!(vectors[0].len(), model.header().embedding_length as usize);
   assert!(distance(&vectors[0], &vectors[1]) < 1e-3);

@@ -16,7 +16,7 @@ impl Rig {
 
 fn grammar(text: &str) -> GenerateOptions {
   let mut options = greedy(16);
-  options.constraint = gbnf(text);
+  options.constraint = Some(gbnf(text));
   options
 }
 

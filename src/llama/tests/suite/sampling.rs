@@ -227,7 +227,8 @@ fn both_versions_of_mirostat_run_reproduce_and_follow_their_target() {
         rig.run(TALE, GenerateOptions { logprobs: Some(0), max_tokens: Some(48), ..with(mirostat(tau)) });
       let values: Vec<f32> =
         answer.pieces.iter().flat_map(|piece| &piece.logprobs).map(|entry| -entry.chosen.logprob).collect();
-      values.iter().sum::<f32>() / values.len().max(1) as f32
+      values.iter().copied().map(f64::from).sum::<f64>()
+        / f64::from(u32::try_from(values.len().max(1)).unwrap())
     };
     assert_eq!(rig.tokens(TALE, with(mirostat(5.0))), rig.tokens(TALE, with(mirostat(5.0))));
     assert!(surprise(1.0) < surprise(8.0), "version {mode}: a lower target is less surprising");

@@ -47,7 +47,7 @@ pub(super) fn wishes() -> Vec<(&'static str, GenerateOptions)> {
     ("temperature", of(&|it| (it.sampling.temperature, it.sampling.seed) = (0.7, Some(5)))),
     ("grammar", {
       let mut options = of(&|it| it.ignore_eos = false);
-      options.constraint = gbnf("root ::= (\" w0\" [0-9] [0-9])+");
+      options.constraint = Some(gbnf("root ::= (\" w0\" [0-9] [0-9])+"));
       options
     }),
   ]

@@ -83,7 +83,7 @@ impl Parts {
         (range.clone(), data + offset..end(*offset).map_or(bytes.len(), |end| data + end))
       })
       .collect();
-    Self { pairs, tensors, header, bytes }
+    Self { bytes, pairs, tensors, header }
   }
 
   pub(crate) fn bytes(&self) -> &[u8] {

@@ -124,7 +124,7 @@ pub(crate) fn submit(
 pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, EngineError> {
   let mut pieces = Vec::new();
   loop {
-    match events.recv_timeout(Duration::from_secs(300)).expect("a request always ends") {
+    match events.recv_timeout(Duration::from_mins(5)).expect("a request always ends") {
       Event::Piece(piece) => pieces.push(piece),
       Event::Failed(error) => return Err(error),
       Event::Done(finished) => {
@@ -137,8 +137,8 @@ pub(crate) fn collect(events: &Receiver<Event>) -> Result<Answer, EngineError> {
 }
 
 /// A constraint on the whole answer, in GBNF.
-pub(crate) fn gbnf(text: &str) -> Option<ConstraintOptions> {
-  Some(ConstraintOptions::new(ConstraintSource::Gbnf(text.to_owned())))
+pub(crate) fn gbnf(text: &str) -> ConstraintOptions {
+  ConstraintOptions::new(ConstraintSource::Gbnf(text.to_owned()))
 }
 
 pub(crate) fn greedy(max_tokens: u32) -> GenerateOptions {
@@ -147,12 +147,12 @@ pub(crate) fn greedy(max_tokens: u32) -> GenerateOptions {
   options
 }
 
-/// The ChatML prompt of SmolLM2 and Qwen.
+/// The `ChatML` prompt of `SmolLM2` and Qwen.
 pub(crate) fn chatml(question: &str) -> String {
   format!("<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n")
 }
 
-/// SmolLM2 with one context.
+/// `SmolLM2` with one context.
 pub(crate) struct Rig {
   pub(crate) model: Model,
   pub(crate) context: RunningContext,
