@@ -55,9 +55,8 @@ impl Drop for Work {
 }
 
 /// Has the end of the process close `child`. The caller is within [`Work`].
-pub(crate) fn watch(child: &Arc<impl Close + 'static>) {
-  let child: Arc<dyn Close> = child.clone();
-  let child = Arc::downgrade(&child);
+pub(crate) fn watch<T: Close + 'static>(child: &Arc<T>) {
+  let child: Weak<dyn Close> = Arc::<T>::downgrade(child);
   let children = &mut lock(&STATE).children;
   children.retain(|child| child.strong_count() > 0);
   children.push(child);

@@ -34,7 +34,7 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
   let mut options = GenerateOptions { ignore_eos: true, ..GenerateOptions::default() };
   let sampling = &mut options.sampling;
   (sampling.temperature, sampling.top_k, sampling.top_p, sampling.min_p) = (TEMPERATURE, 0, 1.0, 0.0);
-  let (mut right, mut wrong, mut draws) = (0.0, vec![0.0; BINS], 0);
+  let (mut right, mut wrong, mut tokens) = (0.0, vec![0.0; BINS], 0);
   let mut accepted = 0;
   for round in 0..25_u32 {
     context.clear_all();
@@ -56,7 +56,7 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
         if class(model, pair[0]) >= CYCLE {
           continue;
         }
-        draws += 1;
+        tokens += 1;
         if model.token_text(pair[1]) == format!(" w{next:03}") {
           right += 1.0;
         } else {
@@ -65,7 +65,7 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
       }
     }
   }
-  assert!(draws > 19_000, "{draws}");
+  assert!(tokens > 19_000, "{tokens}");
   let p = weight / (weight + rest);
   let counts: Vec<f64> = std::iter::once(right).chain(wrong).collect();
   let share =
@@ -73,7 +73,7 @@ pub(super) fn assert_distributed(model: &Model, mut context: Context, logit: f64
   let expected: Vec<f64> = std::iter::once(p).chain((0..BINS).map(|bin| (1.0 - p) * share(bin))).collect();
   let statistic = chi_square(&counts, &expected);
   // 16 degrees of freedom: 39.3 is exceeded once in a thousand times; the seeds are fixed.
-  assert!(statistic < 39.3, "{statistic}: {counts:?} of {draws}, expected {p} right");
+  assert!(statistic < 39.3, "{statistic}: {counts:?} of {tokens}, expected {p} right");
   assert!(accepted > 0);
 }
 
