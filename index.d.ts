@@ -102,8 +102,11 @@ export declare function accelerators(): Promise<Array<Accelerator>>
 /** What a model of this shape takes on a machine, and whether it fits. */
 export declare function assessFit(shape: ModelShape, options: FitOptions): FitAssessment
 
-/** Starts the backend if it has not been started, and tells what it found. */
-export declare function backendInfo(): Promise<BackendInfo>
+/**
+ * What the backend found. Starts it if it has not been started: with the modules that lie beside the addon, and those in
+ * `folders`, which bring further devices.
+ */
+export declare function backendInfo(folders?: Array<string> | undefined | null): Promise<BackendInfo>
 
 export interface BackendInfo {
   llamaVersion: string
