@@ -7,7 +7,13 @@ const tier = (name: string, test: object) => ({
   test: { name, include: [`__test__/${name}/**/*.test.ts`], ...test },
 });
 
-const withoutAddon = { setupFiles: ["__test__/helpers/without-addon.ts"] };
+// Files that load no model may run side by side, before the others.
+const withoutAddon = {
+  setupFiles: ["__test__/helpers/without-addon.ts"],
+  maxWorkers: 2,
+  fileParallelism: true,
+  sequence: { groupOrder: 0 },
+};
 
 export default defineConfig({
   test: {
@@ -22,6 +28,10 @@ export default defineConfig({
     teardownTimeout: 60_000,
     // Set before the addon loads the OpenMP runtime, which reads them once.
     env: { OMP_THREAD_LIMIT: "2", LOG_LEVEL: "error" },
-    projects: [tier("unit", withoutAddon), tier("fake", withoutAddon), tier("real", {})],
+    projects: [
+      tier("unit", withoutAddon),
+      tier("fake", withoutAddon),
+      tier("real", { sequence: { groupOrder: 1 } }),
+    ],
   },
 });

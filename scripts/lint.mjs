@@ -6,9 +6,8 @@ import { run } from "./lib/run.mjs";
 const bin = (name) => fromRoot("node_modules/.bin", name);
 const node = (script, ...args) => [process.execPath, [fromRoot("scripts", script), ...args]];
 
-const LLAMA = ["-p", "local-inference-llama", "-p", "local-inference-binding"];
-const TARGETS = ["--lib", "--tests", "--examples"];
-const LLAMA_CLIPPY = ["clippy", "--release", ...TARGETS, ...LLAMA, "--", "-D", "warnings"];
+const clippy = (...options) => node("cargo.mjs", "clippy", "--release", ...options, "--", "-D", "warnings");
+const NATIVE = ["local-inference-llama", "local-inference-binding"];
 
 const CHECKS = {
   "format and rules of TypeScript": [bin("biome"), ["ci"]],
@@ -22,8 +21,11 @@ const CHECKS = {
   types: [bin("tsc"), ["-p", "tsconfig.json"]],
   "the public interface": node("api.mjs", "--check"),
   "the package's manifest": [bin("publint"), ["--strict"]],
-  "rules of Rust": node("cargo.mjs", "clippy", "--release", "--workspace", "--", "-D", "warnings"),
-  "rules of Rust in the tests of llama.cpp": node("cargo.mjs", ...LLAMA_CLIPPY),
+  "rules of Rust": clippy("--workspace", ...NATIVE.flatMap((crate) => ["--exclude", crate])),
+  "rules of Rust where llama.cpp is": clippy(
+    ...["--lib", "--tests", "--examples"],
+    ...NATIVE.flatMap((crate) => ["-p", crate]),
+  ),
 };
 
 main(() => {

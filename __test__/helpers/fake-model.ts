@@ -119,7 +119,8 @@ class FakeContext {
 
   generate(input: GenerateInput): FakeStream {
     this.#fake.inputs.push(completed(input));
-    if (this.#fake.script.generateError !== undefined) throw new Error(this.#fake.script.generateError);
+    const refusal = this.#fake.script.generateError ?? this.#fake.script.refuse?.(input);
+    if (refusal) throw new Error(refusal);
     const stream = new FakeStream(this.#fake.script, input);
     this.#streams.push(stream);
     this.#fake.streams.push(stream);

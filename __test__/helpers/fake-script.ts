@@ -20,6 +20,8 @@ export interface Script {
   streamError?: string;
   /** Thrown by `generate`. */
   generateError?: string;
+  /** Why `generate` refuses an input; nothing: it does not. */
+  refuse?: (input: GenerateInput) => string | false;
   loadError?: string | ((path: string) => string | undefined);
   /** What every model takes. */
   neededBytes?: number;

@@ -78,7 +78,7 @@ describe("core 2", () => {
 
   it("registers the plugin unchanged and asks it for the dimensions without loading", async () => {
     expect(Object.keys(core2)).not.toContain("getStreamingContext");
-    expect(runtime.getModel("TEXT_EMBEDDING")).toBeDefined();
+    expect(runtime.getModel("TEXT_EMBEDDING")).toBeTypeOf("function");
     expect(fake.headers).toHaveLength(1);
     expect(fake.loads).toHaveLength(0);
   });

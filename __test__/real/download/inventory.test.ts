@@ -105,7 +105,8 @@ describe("models of other programs", () => {
     expect(found.every(({ owned }) => !owned)).toBe(true);
     const ollama = await store.findInstalled("ollama:llama3:8b");
     if (ollama === undefined) throw new Error("not found");
-    expect(await store.findInstalled("hf:own/repo/cached.gguf")).toBeDefined();
+    const cached = { origin: "huggingface", owned: false, bytes: tiny.length };
+    expect(await store.findInstalled("hf:own/repo/cached.gguf")).toMatchObject(cached);
     expect((await store.verify(ollama)).state).toBe("ok");
     await expect(store.remove(ollama)).rejects.toMatchObject({ code: "INVALID_INPUT" });
     expect(existsSync(ollama.path)).toBe(true);

@@ -202,7 +202,8 @@ describe("an abort signal", () => {
     await generation.started;
     controller.abort();
     await generation.settled;
-    expect(generation.usage).toBeDefined();
+    expect(generation.usage).toMatchObject({ completionTokens: 0, promptTokens: PROMPT_TOKENS });
+    await expect(generation.result).rejects.toMatchObject({ name: "AbortError" });
   });
 
   it("leaves no listener behind", async () => {
