@@ -14,6 +14,7 @@
 mod dot;
 pub mod error;
 pub mod frame;
+pub mod metrics;
 pub mod resample;
 pub mod ring;
 pub mod wav;
