@@ -1,13 +1,13 @@
 // Do the kernels compute what a second implementation in another language computes? Evidence as JSON.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fixtureDifferences, reference } from "./kernels/reference.mjs";
 import { cargoEnv } from "./lib/cargo-env.mjs";
+import { commit, processorModel, writeEvidence } from "./lib/evidence.mjs";
 import { done, Failure, main, step, warn } from "./lib/log.mjs";
-import { fromRoot, modelsDir, targetDir } from "./lib/paths.mjs";
-import { capture, succeeds } from "./lib/run.mjs";
+import { fromRoot, modelsDir } from "./lib/paths.mjs";
 
 const usage = `usage: npm run -s verify:kernels [-- --out FILE] [--weights]
 
@@ -37,9 +37,6 @@ function runGates(files) {
     throw new Failure(`no evidence: cargo ended with status ${status}`);
   }
 }
-
-const commit = () =>
-  succeeds("git", ["-C", fromRoot(), "rev-parse"]) ? capture("git", ["rev-parse", "HEAD"]).trim() : undefined;
 
 function report({ gates, instructionSets, skipped }) {
   for (const { instructionSet, ran, reason } of instructionSets)
@@ -72,11 +69,9 @@ await main(async () => {
   }
   step("the kernels");
   const evidence = runGates(models.filter((file) => existsSync(file)));
-  const out = resolve(values.out ?? join(targetDir(), "kernel-evidence.json"));
-  mkdirSync(dirname(out), { recursive: true });
-  const { schema, schemaVersion, ...rest } = evidence;
-  const build = { ...rest.build, commit: commit() };
-  writeFileSync(out, `${JSON.stringify({ schema, schemaVersion, ...rest, build }, null, 2)}\n`);
+  evidence.build.commit = commit();
+  evidence.processor.model = processorModel();
+  const out = writeEvidence(evidence, "kernel-evidence.json", values.out);
   report(evidence);
   const failed = evidence.gates.filter((gate) => !gate.ok);
   if (failed.length > 0 || !evidence.ok) {

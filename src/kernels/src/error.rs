@@ -35,13 +35,16 @@ pub enum KernelError {
     /// Query head.
     head: usize,
   },
+  /// The caller asked to stop.
+  #[error("stopped before the end")]
+  Cancelled,
   /// Heads, tokens and rows do not fit together.
   #[error("{0}")]
   Shape(String),
 }
 
 impl KernelError {
-  /// A stable name: `LENGTH`, `NOT_FINITE`, `TOO_LARGE`, `DAMAGED`, `OVERFLOW` or `SHAPE`.
+  /// A stable name: `LENGTH`, `NOT_FINITE`, `TOO_LARGE`, `DAMAGED`, `OVERFLOW`, `CANCELLED` or `SHAPE`.
   pub fn code(&self) -> &'static str {
     match self {
       Self::Length { .. } => "LENGTH",
@@ -49,6 +52,7 @@ impl KernelError {
       Self::TooLarge { .. } => "TOO_LARGE",
       Self::Damaged { .. } => "DAMAGED",
       Self::Overflow { .. } => "OVERFLOW",
+      Self::Cancelled => "CANCELLED",
       Self::Shape(_) => "SHAPE",
     }
   }

@@ -1,11 +1,12 @@
 //! Every gate, without the weights of real models.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
-use local_inference_kernels::{Evidence, verify};
+use local_inference_kernels::{Evidence, KernelError, verify};
 
 static EVIDENCE: LazyLock<Evidence> =
-  LazyLock::new(|| verify(&[]).expect("kernels refuse nothing that they should take"));
+  LazyLock::new(|| verify(&[], &|| false).expect("kernels refuse nothing that they should take"));
 
 #[test]
 fn every_gate_holds() {
@@ -54,4 +55,14 @@ fn evidence_has_the_documented_fields() {
   let absent =
     json["instructionSets"].as_array().and_then(|sets| sets.iter().find(|set| set["ran"] == false));
   assert!(absent.is_some_and(|set| set["reason"].is_string()));
+}
+
+#[test]
+fn who_asks_to_stop_gets_no_evidence() {
+  let asked = Cell::new(0);
+  let stop = || {
+    asked.set(asked.get() + 1);
+    asked.get() > 2
+  };
+  assert_eq!(verify(&[], &stop).map(|_| ()), Err(KernelError::Cancelled));
 }

@@ -1,11 +1,12 @@
 use std::time::Duration;
 
 use super::evidence::{Build, Evidence, Gate, InstructionSetEvidence, Processor, Skip};
+use crate::error::KernelError;
 use crate::simd::{AbsentInstructionSet, InstructionSet};
 
 /// The gates so far.
-#[derive(Default)]
-pub(super) struct Checks {
+pub(super) struct Checks<'a> {
+  stop: &'a dyn Fn() -> bool,
   gates: Vec<Gate>,
   skipped: Vec<Skip>,
 }
@@ -19,7 +20,19 @@ pub(super) struct About<'a> {
   pub(super) on: &'a str,
 }
 
-impl Checks {
+impl<'a> Checks<'a> {
+  pub(super) fn new(stop: &'a dyn Fn() -> bool) -> Self {
+    Self { stop, gates: Vec::new(), skipped: Vec::new() }
+  }
+
+  /// Comes before each piece of work of a second or less.
+  ///
+  /// # Errors
+  /// `CANCELLED`
+  pub(super) fn go_on(&self) -> Result<(), KernelError> {
+    if (self.stop)() { Err(KernelError::Cancelled) } else { Ok(()) }
+  }
+
   /// Pairs that may differ by `tolerance`. A difference that is not a number does not pass.
   pub(super) fn close(&mut self, about: About<'_>, pairs: impl Iterator<Item = (f64, f64)>, tolerance: f64) {
     let (mut count, mut passed, mut largest) = (0, 0, 0.0_f64);
@@ -123,8 +136,8 @@ mod tests {
 
   const ABOUT: About<'_> = About { gate: "test", format: "none", isa: None, on: "nothing" };
 
-  fn only_gate(fill: impl FnOnce(&mut Checks)) -> (Gate, bool) {
-    let mut checks = Checks::default();
+  fn only_gate(fill: impl FnOnce(&mut Checks<'_>)) -> (Gate, bool) {
+    let mut checks = Checks::new(&|| false);
     fill(&mut checks);
     let mut evidence = checks.evidence(&[], &[], Duration::ZERO);
     (evidence.gates.remove(0), evidence.ok)

@@ -87,7 +87,7 @@ fn relative_error(format: Format, values: &[f32]) -> Result<f64, KernelError> {
   Ok(error / squares(&mut values.iter().copied()))
 }
 
-pub(super) fn check(checks: &mut Checks, weights: &[Weights]) -> Result<(), KernelError> {
+pub(super) fn check(checks: &mut Checks<'_>, weights: &[Weights]) -> Result<(), KernelError> {
   for (source, figures) in FIGURES {
     let values = match source {
       "normal" => normal(1),
@@ -102,6 +102,7 @@ pub(super) fn check(checks: &mut Checks, weights: &[Weights]) -> Result<(), Kern
       }
     };
     for (format, figure) in Format::ALL.into_iter().zip(figures) {
+      checks.go_on()?;
       check_figure(checks, source, format, &values, figure)?;
     }
   }
@@ -109,7 +110,7 @@ pub(super) fn check(checks: &mut Checks, weights: &[Weights]) -> Result<(), Kern
 }
 
 fn check_figure(
-  checks: &mut Checks,
+  checks: &mut Checks<'_>,
   source: &str,
   format: Format,
   values: &[f32],

@@ -46,11 +46,12 @@ fn same_bits(a: &[f32], b: &[f32]) -> impl Iterator<Item = bool> {
 }
 
 pub(super) fn check(
-  checks: &mut Checks,
+  checks: &mut Checks<'_>,
   cases: &[AttentionCase],
   isa: InstructionSet,
 ) -> Result<(), KernelError> {
   for case in cases {
+    checks.go_on()?;
     check_case(checks, case, isa)?;
   }
   Ok(())
@@ -65,7 +66,7 @@ fn gate(name: &str) -> &'static str {
   known.into_iter().find(|gate| *gate == name).expect("a gate of this version")
 }
 
-fn check_case(checks: &mut Checks, case: &AttentionCase, isa: InstructionSet) -> Result<(), KernelError> {
+fn check_case(checks: &mut Checks<'_>, case: &AttentionCase, isa: InstructionSet) -> Result<(), KernelError> {
   let inputs = Inputs::new(case)?;
   let key_values = inputs.key_values(case)?;
   #[allow(clippy::cast_precision_loss)] // at most 512

@@ -13,8 +13,9 @@ const FINITE_HEADS: usize = 512;
 const LENGTH: usize = 128;
 const TOKENS: usize = 64;
 
-pub(super) fn check(checks: &mut Checks, isa: InstructionSet) -> Result<(), KernelError> {
+pub(super) fn check(checks: &mut Checks<'_>, isa: InstructionSet) -> Result<(), KernelError> {
   for format in Format::ALL {
+    checks.go_on()?;
     check_scales(checks, format, isa)?;
     check_values(checks, format, isa)?;
   }
@@ -33,7 +34,7 @@ fn scale_at(format: Format) -> usize {
 }
 
 /// Every one of the 65,536 possible scales, beside the largest codes and the smallest: it is refused, or what comes out is finite.
-fn check_scales(checks: &mut Checks, format: Format, isa: InstructionSet) -> Result<(), KernelError> {
+fn check_scales(checks: &mut Checks<'_>, format: Format, isa: InstructionSet) -> Result<(), KernelError> {
   let elements = format.block_elements();
   let query = Query::new(format, isa, &vec![1.0; elements])?;
   let at = scale_at(format);
@@ -61,7 +62,7 @@ fn check_scales(checks: &mut Checks, format: Format, isa: InstructionSet) -> Res
 }
 
 /// Values that a block must hold, and values that it must refuse.
-fn check_values(checks: &mut Checks, format: Format, isa: InstructionSet) -> Result<(), KernelError> {
+fn check_values(checks: &mut Checks<'_>, format: Format, isa: InstructionSet) -> Result<(), KernelError> {
   let elements = format.block_elements();
   let code = |values: Vec<f32>| encode(format, &values).map_err(|error| error.code());
   let mut right = Vec::new();
@@ -91,7 +92,7 @@ fn check_values(checks: &mut Checks, format: Format, isa: InstructionSet) -> Res
 }
 
 /// Random bytes with sound scales through fused attention.
-fn check_finite(checks: &mut Checks, values: Format, isa: InstructionSet) -> Result<(), KernelError> {
+fn check_finite(checks: &mut Checks<'_>, values: Format, isa: InstructionSet) -> Result<(), KernelError> {
   let mut random = Xorshift32::new(65_536);
   let keys = random_rows(Format::Qjl1_256, &mut random);
   let value_bytes = random_rows(values, &mut random);

@@ -24,20 +24,21 @@ fn widened(actual: Vec<f32>, expected: &[f64]) -> impl Iterator<Item = (f64, f64
 }
 
 pub(super) fn check(
-  checks: &mut Checks,
+  checks: &mut Checks<'_>,
   reference: &Reference,
   isa: InstructionSet,
 ) -> Result<(), KernelError> {
   for case in &reference.scores {
     check_scores(checks, case, isa)?;
   }
+  checks.go_on()?;
   for case in &reference.multi_block {
     check_multi_block(checks, case, isa)?;
   }
   check_pre_rotated(checks, &reference.pre_rotated, isa)
 }
 
-fn check_scores(checks: &mut Checks, case: &ScoreCase, isa: InstructionSet) -> Result<(), KernelError> {
+fn check_scores(checks: &mut Checks<'_>, case: &ScoreCase, isa: InstructionSet) -> Result<(), KernelError> {
   let bytes = bytes_of(&case.blocks.concat());
   let rows = Rows::new(format(&case.format), case.elements, &bytes)?;
   let mut random = Xorshift32::new(case.seed);
@@ -51,7 +52,7 @@ fn check_scores(checks: &mut Checks, case: &ScoreCase, isa: InstructionSet) -> R
 }
 
 fn check_multi_block(
-  checks: &mut Checks,
+  checks: &mut Checks<'_>,
   case: &MultiBlockCase,
   isa: InstructionSet,
 ) -> Result<(), KernelError> {
@@ -77,7 +78,7 @@ fn check_multi_block(
 }
 
 fn check_pre_rotated(
-  checks: &mut Checks,
+  checks: &mut Checks<'_>,
   case: &PreRotatedCase,
   isa: InstructionSet,
 ) -> Result<(), KernelError> {
@@ -91,7 +92,7 @@ fn check_pre_rotated(
 }
 
 /// The encoder has one form: its bytes are the reference's.
-pub(super) fn check_encoder(checks: &mut Checks, reference: &Reference) -> Result<(), KernelError> {
+pub(super) fn check_encoder(checks: &mut Checks<'_>, reference: &Reference) -> Result<(), KernelError> {
   let mut compare = |name: &str, values: &[f32], expected: &str| -> Result<(), KernelError> {
     let format = format(name);
     let (actual, expected) = (encode(format, values)?, bytes_of(expected));
