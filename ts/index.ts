@@ -3,6 +3,7 @@ export type { ActiveModelState } from "./active-model/active-model.js";
 export type { SwitchOptions } from "./active-model/active-models.js";
 export { ModelDoesNotFitError, type Shortfall } from "./active-model/does-not-fit.js";
 export type { LoadOverrides } from "./active-model/overrides.js";
+export type { TemplateCost } from "./agent/prompt/costs.js";
 export { localInferencePlugin, localInferencePlugin as default } from "./plugin.js";
 export * from "./public/engine.js";
 export type { ActiveRole, TextRole } from "./roles.js";
