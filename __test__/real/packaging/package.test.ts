@@ -129,7 +129,7 @@ const requirePlugin = `
 /** The loader file itself: the part of the package that finds the addon. */
 const loadAddon = `
   import { readFileSync } from "node:fs";
-  const addon = await import("../../packaging/node_modules/${rootName}/index.js");
+  const addon = await import("./node_modules/${rootName}/index.js");
   const { cpuModule, devices } = await addon.backendInfo();
   const mapped = readFileSync("/proc/self/maps", "utf8").split("\\n").map((line) => line.split(/\\s+/)[5] ?? "");
   console.log(JSON.stringify({ cpuModule, devices: devices.length, mapped: [...new Set(mapped)] }));`;
