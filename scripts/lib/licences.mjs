@@ -2,6 +2,7 @@
 import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { Failure } from "./log.mjs";
+import { fromRoot } from "./paths.mjs";
 import { capture } from "./run.mjs";
 
 /** The sources of the llama.cpp that is built. */
@@ -33,4 +34,7 @@ export function installLicences(packageFolder) {
   for (const file of [join(sources, "LICENSE"), ...licenceFiles(join(sources, "vendor"))]) {
     copyFileSync(file, join(target, licenceName(relative(sources, file))));
   }
+  // Weights that are part of the addon.
+  for (const name of ["silero", "speech-embedding"])
+    copyFileSync(fromRoot(`src/audio/weights/LICENSE.${name}`), join(target, `${name}.txt`));
 }

@@ -11,7 +11,7 @@ const quiet = process.stderr.isTTY ? [] : ["--quiet"];
 async function keptArchive(folder, sha256) {
   if (!existsSync(folder)) return undefined;
   for (const name of readdirSync(folder)) {
-    if (!/\.(whl|tgz)$/.test(name)) continue;
+    if (!/\.(whl|tgz|tar\.gz)$/.test(name)) continue;
     const path = join(folder, name);
     if ((await sha256Of(path)) === sha256) return path;
     rmSync(path);
@@ -31,6 +31,18 @@ function downloadTarball({ name, version }, folder) {
   run("npm", ["pack", `${name}@${version}`, "--ignore-scripts", "--silent", "--pack-destination", folder], {
     stdout: "ignore",
   });
+}
+
+/** pip would run a source package to learn its name; unearth only downloads it. */
+function downloadSource({ name, version }, folder) {
+  const tools = join(folder, "tools");
+  const pip = ["-m", "pip", "install", ...quiet, "--disable-pip-version-check", "--target", tools];
+  run("python3", [...pip, "unearth==0.19.0"], { stdout: "stderr" });
+  run("python3", ["-m", "unearth", "--no-binary", "--download", folder, `${name}==${version}`], {
+    stdout: "stderr",
+    env: { PYTHONPATH: tools },
+  });
+  rmSync(tools, { recursive: true, force: true });
 }
 
 async function fetchOne(entry, folder, download) {
@@ -60,3 +72,4 @@ async function fetchAll(packages, folder, download) {
 
 export const fetchWheels = (packages, folder) => fetchAll(packages, folder, downloadWheel);
 export const fetchTarballs = (packages, folder) => fetchAll(packages, folder, downloadTarball);
+export const fetchSources = (packages, folder) => fetchAll(packages, folder, downloadSource);

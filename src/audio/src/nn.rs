@@ -1,0 +1,14 @@
+//! What the small networks are made of: one matrix product with an activation, in the best form for this processor.
+
+// A function of one instruction-set level only becomes its instructions where it is inlined into code of that level.
+#![allow(clippy::inline_always)]
+
+mod activation;
+mod kernel;
+mod lanes;
+mod level;
+mod linear;
+
+pub(crate) use activation::{lstm_cell, sigmoid};
+pub use level::Level;
+pub(crate) use linear::{Activation, Linear, Span};
