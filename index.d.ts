@@ -57,11 +57,39 @@ export declare class NativeModel {
   close(): Promise<void>
 }
 
+export declare class NativeResampler {
+  constructor(from: number, to: number)
+  push(samples: Float32Array): Float32Array
+  finish(): Float32Array
+  reset(): void
+  close(): void
+}
+
 export declare class NativeStream {
   /** Everything generated since the last call; the last chunk carries `done`, after it comes null. */
   next(): Promise<Chunk | null>
   /** Stops the generation within one micro-batch; the stream then ends with finish reason `cancelled`. */
   cancel(): void
+}
+
+export declare class NativeVad {
+  constructor(input: VadInput)
+  push(samples: Float32Array): Array<VadEventRecord>
+  pushInt16(samples: Int16Array): Array<VadEventRecord>
+  finish(): Array<VadEventRecord>
+  reset(): void
+  get speaking(): boolean
+  close(): void
+}
+
+export declare class NativeWakeWords {
+  constructor(phrases: Array<WakePhraseInput>, sampleRate?: number | undefined | null)
+  push(samples: Float32Array): Array<WakeDetection>
+  pushInt16(samples: Int16Array): Array<WakeDetection>
+  /** The last score of each phrase, in their order. */
+  get scores(): Array<number>
+  reset(): void
+  close(): void
 }
 
 /**
@@ -448,6 +476,9 @@ export declare function readHeader(path: string): Promise<ModelHeader>
 /** The shape of the GGUF at `path`, from its header. */
 export declare function readShape(path: string): Promise<ModelShape>
 
+/** The sound of a whole file, mixed down to one channel. */
+export declare function readWav(bytes: Uint8Array): WavSound
+
 /** Which records are collected; default warn. */
 export declare function setLogLevel(level: "off" | "error" | "warn" | "info" | "debug"): void
 
@@ -520,4 +551,45 @@ export interface Usage {
   decodeTokensPerSecond: number
   seed: number
   stateIgnored?: string
+}
+
+export interface VadEventRecord {
+  kind: "window" | "start" | "end" | "dropped"
+  start: number
+  end: number
+  speechStart?: number
+  speechEnd?: number
+  probability?: number
+  cut?: boolean
+  audio?: Float32Array
+}
+
+export interface VadInput {
+  sampleRate?: number
+  model?: "v5" | "v6"
+  onset?: number
+  offset?: number
+  minSpeechMs?: number
+  hangOverMs?: number
+  preRollMs?: number
+  postRollMs?: number
+  maxSpeechMs?: number
+}
+
+export interface WakeDetection {
+  phrase: number
+  score: number
+  position: number
+}
+
+export interface WakePhraseInput {
+  head: Uint8Array
+  threshold?: number
+  refractoryMs?: number
+}
+
+export interface WavSound {
+  sampleRate: number
+  channels: number
+  samples: Float32Array
 }

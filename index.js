@@ -773,13 +773,16 @@ if (
   }
 }
 
-const { NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeStream, RenderedChat, accelerators, assessFit, backendInfo, defaultHeadroom, errorCodes, hardwareFacts, loadModel, powerState, readHeader, readShape, setLogLevel, takeLogs } = nativeBinding
+const { NativeContext, NativeEmbedder, NativeEmbedding, NativeLoading, NativeModel, NativeResampler, NativeStream, NativeVad, NativeWakeWords, RenderedChat, accelerators, assessFit, backendInfo, defaultHeadroom, errorCodes, hardwareFacts, loadModel, powerState, readHeader, readShape, readWav, setLogLevel, takeLogs } = nativeBinding
 export { NativeContext }
 export { NativeEmbedder }
 export { NativeEmbedding }
 export { NativeLoading }
 export { NativeModel }
+export { NativeResampler }
 export { NativeStream }
+export { NativeVad }
+export { NativeWakeWords }
 export { RenderedChat }
 export { accelerators }
 export { assessFit }
@@ -791,6 +794,7 @@ export { loadModel }
 export { powerState }
 export { readHeader }
 export { readShape }
+export { readWav }
 export { setLogLevel }
 export { takeLogs }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -6,6 +6,7 @@ import { doctor } from "./commands/doctor.js";
 import { embed } from "./commands/embed.js";
 import { inspect } from "./commands/inspect.js";
 import { remove, verify } from "./commands/installed.js";
+import { listen } from "./commands/listen.js";
 import { models } from "./commands/models.js";
 import { pull } from "./commands/pull.js";
 import { use } from "./commands/use.js";
@@ -121,6 +122,7 @@ function commands(run: (work: Work) => (...given: unknown[]) => Promise<void>): 
     .description("report machine, devices, settings and models, and how to fix what is wrong")
     .action(run(doctor));
   generation(program, run);
+  hearing(program, run);
   return program;
 }
 
@@ -140,6 +142,18 @@ function generation(program: Command, run: (work: Work) => (...given: unknown[])
     .description("print a vector for each text given, or for each line piped in")
     .option("-m, --model <model>", "an installed model or a file; default: the chosen one")
     .action(run(embed));
+}
+
+function hearing(program: Command, run: (work: Work) => (...given: unknown[]) => Promise<void>): void {
+  program
+    .command("listen <file>")
+    .description("show who speaks when in a WAV file (- for what is piped in), and which wake words are said")
+    .option("--rate <rate>", "the input is 16-bit samples of one channel at this rate", wholeNumber)
+    .option("--wake <heads...>", "files of wake word heads (ONNX or safetensors)")
+    .option("--threshold <value>", "score from which on a wake word counts as said; default 0.5", decimal)
+    .option("--model <version>", "v5 or v6 of Silero VAD; default v6")
+    .option("--plot <file>", "also draw the sound with its segments, as SVG")
+    .action(run(listen));
 }
 
 function wholeNumber(text: string): number {

@@ -25,10 +25,14 @@ export type {
   NativeEmbedding,
   NativeLoading,
   NativeModel,
+  NativeResampler,
+  NativeVad,
+  NativeWakeWords,
   PowerState,
   RenderedChat,
   TokenLogprob,
   Usage,
+  VadEventRecord,
 } from "../../index.js";
 
 /** The functions of the addon that this package calls. */
@@ -46,6 +50,10 @@ export type NativeAddon = Pick<
   | "setLogLevel"
   | "errorCodes"
   | "loadModel"
+  | "readWav"
+  | "NativeResampler"
+  | "NativeVad"
+  | "NativeWakeWords"
 >;
 
 let pending: Promise<NativeAddon> | undefined;

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "napi exports what is public in private modules")]
 #![allow(missing_docs, reason = "fields are documented in ts/, where users read them")]
 
+mod audio;
 mod backend;
 mod chat;
 mod children;
