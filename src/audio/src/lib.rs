@@ -12,6 +12,7 @@
 )]
 
 mod dot;
+pub mod echo;
 pub mod error;
 pub mod frame;
 pub mod metrics;
