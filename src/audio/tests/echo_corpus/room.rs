@@ -1,4 +1,4 @@
-//! Impulse responses of rooms by the image method (J. Allen, D. Berkley, JASA 65, 1979).
+//! Impulse responses of rooms by the image method (J. Allen et al., JASA 65, 1979).
 
 use super::random::Random;
 

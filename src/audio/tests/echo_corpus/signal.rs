@@ -8,7 +8,7 @@ use super::random::Random;
 
 const RATE: f64 = 16_000.0;
 
-/// Something like speech: voiced and unvoiced syllables of random pitch and formants, with pauses.
+/// Something like speech: voiced and unvoiced syllables of random pitch and resonances, with pauses.
 pub fn babble(random: &mut Random, length: usize) -> Vec<f32> {
   let mut out = Vec::with_capacity(length + 8000);
   let pitch = random.within(90.0, 220.0);
@@ -28,7 +28,7 @@ fn syllable(random: &mut Random, pitch: f64, out: &mut Vec<f32>) {
   let start = pitch * random.within(0.8, 1.25);
   let end = pitch * random.within(0.8, 1.25);
   let (low, high) = if voiced { (300.0, 900.0) } else { (1800.0, 3500.0) };
-  let mut formants = [
+  let mut resonances = [
     Resonator::new(random.within(low, high), 80.0),
     Resonator::new(random.within(900.0, 2400.0), 120.0),
     Resonator::new(random.within(2400.0, 3600.0), 200.0),
@@ -41,7 +41,7 @@ fn syllable(random: &mut Random, pitch: f64, out: &mut Vec<f32>) {
     phase -= phase.floor();
     let source = if voiced { pulse + 0.05 * random.normal() } else { 0.6 * random.normal() };
     let sound: f64 =
-      formants.iter_mut().map(|formant| formant.push(source)).sum::<f64>() + 0.02 * random.normal();
+      resonances.iter_mut().map(|resonance| resonance.push(source)).sum::<f64>() + 0.02 * random.normal();
     out.push((sound * (PI * share).sin().sqrt()) as f32);
   }
 }
