@@ -112,7 +112,7 @@ pub struct Network {
   layers: Arc<Layers>,
   /// The context, the window, and its mirrored end.
   samples: [f32; CONTEXT + WINDOW + CONTEXT],
-  /// In double precision: version 6 hears errors of 3e-7 of the loudest frequency, which single precision makes.
+  /// In double precision, which costs little beside the layers.
   frame: Vec<f64>,
   spectrum: Vec<Complex<f64>>,
   scratch: Vec<Complex<f64>>,
