@@ -9,13 +9,14 @@
   clippy::similar_names
 )]
 
+#[path = "support/allocations.rs"]
+mod allocations;
 mod echo_corpus;
-mod support;
 
+use allocations::allocations_of;
 use echo_corpus::scene::{HALF, Kind, LENGTH, RATE, Scene, Voices};
 use local_inference_audio::echo::{EchoCanceller, EchoReport, FRAME};
 use local_inference_audio::metrics::erle_db;
-use support::allocations_of;
 
 struct Heard {
   linear: Vec<f32>,
