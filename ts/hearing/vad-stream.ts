@@ -1,6 +1,6 @@
 import { closedError } from "../errors.js";
 import type { Samples } from "./samples.js";
-import type { Vad, VadEvent } from "./vad.js";
+import type { VadEvent } from "./vad-event.js";
 
 export interface VadStreamOptions {
   /** Also deliver an event for every 32 ms. Default true. */
@@ -13,7 +13,11 @@ export interface VadStreamOptions {
 }
 
 /** The detector behind a stream: what a stream needs of it. */
-type Source = Pick<Vad, "push" | "finish" | "reset">;
+interface Source {
+  push(samples: Samples): VadEvent[];
+  finish(): VadEvent[];
+  reset(): void;
+}
 
 /**
  * Events of one stream of sound. The producer calls `pushFrame`, which judges at once; the consumer iterates. A slow consumer

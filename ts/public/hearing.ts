@@ -8,7 +8,8 @@ export {
 } from "../hearing/duplex.js";
 export { Resampler, type ResamplerOptions } from "../hearing/resampler.js";
 export type { Samples } from "../hearing/samples.js";
-export { HEARING_RATE, Vad, type VadEvent, type VadOptions } from "../hearing/vad.js";
+export { HEARING_RATE, Vad, type VadOptions } from "../hearing/vad.js";
+export type { VadEvent } from "../hearing/vad-event.js";
 export type { VadStream, VadStreamOptions } from "../hearing/vad-stream.js";
 export {
   type WakePhrase,

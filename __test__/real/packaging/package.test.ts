@@ -82,7 +82,15 @@ describe("the platform package", () => {
     ...["x64", "sse42", "sandybridge", "ivybridge", "piledriver", "haswell", "alderlake", "skylakex"],
     ...["cannonlake", "cascadelake", "cooperlake", "icelake", "sapphirerapids", "zen4"],
   ];
-  const licences = ["llama.cpp", "cpp-httplib", "hash-rotate-bits", "hash-sha256", "hash-xxhash"];
+  const licences = [
+    "llama.cpp",
+    "cpp-httplib",
+    "hash-rotate-bits",
+    "hash-sha256",
+    "hash-xxhash",
+    "silero",
+    "speech-embedding",
+  ];
 
   test("holds the addon, llama.cpp, a CPU module per instruction set, the OpenMP runtime and the licences", () => {
     const libraries = ["llama", "llama-common", "mtmd", "ggml", "ggml-base"];

@@ -60,6 +60,9 @@ describe("the table of development models", () => {
       "synthetic-recurrent",
       "synthetic-heads",
       "chat-templates",
+      "recording-call",
+      "recording-speech",
+      "wake-word-heads",
     ]);
     expect(ids(selectModels(table, { ids: ["gemma3-270m"] }))).toEqual(["gemma3-270m"]);
     expect(ids(selectModels(table, { all: true }))).not.toContain("embeddinggemma");

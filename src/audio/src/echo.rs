@@ -18,7 +18,7 @@ use detect::{Detector, SILENCE, Verdict};
 use drift::{DriftTracker, LATENESS};
 use far::FarEnd;
 use kalman::{Kalman, PARTITIONS};
-use spectrum::{Fft, Spectrum};
+use spectrum::{Fft, LOUDEST, Spectrum};
 use suppress::Suppressor;
 
 /// Samples of a frame: 10 ms.
@@ -31,8 +31,6 @@ const MOST_DELAY: usize = 50;
 const LEAD: i32 = 64;
 /// Frames of the filter within which the beginning of the echo may lie before the filter is moved.
 const ROOM: i32 = 5;
-/// A sample of this size is no sound.
-const LOUDEST: f32 = 100.0;
 /// Frames of a harmful prediction after which the filter begins anew.
 const HOPELESS: u32 = 25;
 /// A far end that is this much behind is taken to have been silent meanwhile: 0.5 s.

@@ -6,9 +6,10 @@
 mod activation;
 mod kernel;
 mod lanes;
+mod layer;
 mod level;
 mod linear;
 
 pub(crate) use activation::{lstm_cell, sigmoid};
+pub(crate) use layer::{Activation, Linear, Span};
 pub use level::Level;
-pub(crate) use linear::{Activation, Linear, Span};

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { invalidInput, LocalInferenceError } from "../../errors.js";
-import { HEARING_RATE, Vad, type VadEvent } from "../../hearing/vad.js";
+import { HEARING_RATE, Vad } from "../../hearing/vad.js";
+import type { VadEvent } from "../../hearing/vad-event.js";
 import { WakeWord, type WakeWordDetection } from "../../hearing/wake-word.js";
 import { readWav } from "../../hearing/wav.js";
 import { waveformSvg } from "../../views/waveform.js";

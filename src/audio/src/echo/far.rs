@@ -1,7 +1,7 @@
 //! The far end: its samples by index, read at the near end's pace, and the spectra of its last frames.
 
 use super::drift::Shifter;
-use super::spectrum::{BINS, Bins, FRAME, Fft, Spectrum, WIDTH};
+use super::spectrum::{BINS, Bins, FRAME, Fft, LOUDEST, Spectrum, WIDTH};
 use crate::ring::Ring;
 
 /// Samples that are kept: 2 s.
@@ -50,7 +50,7 @@ impl FarEnd {
   }
 
   pub(super) fn push(&mut self, samples: &[f32]) {
-    if samples.iter().all(|sample| sample.abs() < super::LOUDEST) {
+    if samples.iter().all(|sample| sample.abs() < LOUDEST) {
       self.samples.push(samples);
     } else {
       self.skip(samples.len() as u64, true);

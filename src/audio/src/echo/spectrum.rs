@@ -5,6 +5,8 @@ use std::sync::Arc;
 use realfft::num_complex::Complex32;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 
+/// A sample of this size is no sound.
+pub(super) const LOUDEST: f32 = 100.0;
 /// Samples of a frame: 10 ms at 16 kHz.
 pub(super) const FRAME: usize = 160;
 /// Samples of a transform: the frame and the one before it.

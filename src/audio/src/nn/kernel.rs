@@ -1,8 +1,8 @@
 //! The inner loops of a matrix product.
 
 use super::lanes::{Lanes, Plain};
+use super::layer::{Activation, Linear, Span};
 use super::level::Level;
-use super::linear::{Activation, Linear, Span};
 
 /// Inputs that are summed before their sum joins the total. In one long sum the rounding of each step grows with all before
 /// it: a layer of 387 inputs would bring the probabilities of speech off by 2e-5.

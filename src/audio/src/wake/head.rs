@@ -3,23 +3,20 @@
 mod chain;
 mod compile;
 mod onnx;
+mod refusal;
 
 use super::features::EMBEDDING;
-use crate::error::{AudioError, AudioErrorKind, Result};
+use crate::error::Result;
 use crate::nn::Level;
 use crate::weights::{Weights, invalid};
-use chain::{Chain, Op};
+use chain::{Chain, Network, Op};
+use refusal::unsupported;
 
 /// Most embeddings that a head may look at: 10 seconds.
 const MOST_EMBEDDINGS: usize = 125;
 
 /// A head, made from a file.
-pub struct Head {
-  embeddings: usize,
-  main: Chain,
-  /// Scores of at least this are judged again by a second network, whose score then counts.
-  verifier: Option<(f32, Chain)>,
-}
+pub struct Head(Network);
 
 impl Head {
   /// Reads a head: an ONNX file of the forms that openWakeWord trains, or this package's own form (safetensors with
@@ -28,20 +25,20 @@ impl Head {
   /// `ModelUnsupported`, naming what it is, for a network of another form.
   pub fn parse(bytes: &[u8], level: Level) -> Result<Self> {
     // An ONNX file is a protobuf message whose first field is its version; safetensors begins with a length and `{`.
-    let head =
-      if bytes.get(8) == Some(&b'{') { from_weights(bytes, level)? } else { compile::head(bytes, level)? };
-    if head.embeddings == 0 || head.embeddings > MOST_EMBEDDINGS {
-      let count = head.embeddings;
+    let network =
+      if bytes.get(8) == Some(&b'{') { from_weights(bytes, level)? } else { compile::network(bytes, level)? };
+    if network.embeddings == 0 || network.embeddings > MOST_EMBEDDINGS {
+      let count = network.embeddings;
       return Err(unsupported(format!(
         "a head that looks at {count} embeddings: 1 to {MOST_EMBEDDINGS} are possible"
       )));
     }
-    Ok(head)
+    Ok(Self(network))
   }
 
   /// How many embeddings, of 80 ms each, the head looks at.
   pub fn embeddings(&self) -> usize {
-    self.embeddings
+    self.0.embeddings
   }
 
   /// The score, 0..=1, of the last embeddings, the oldest first.
@@ -49,9 +46,9 @@ impl Head {
   /// # Panics
   /// If there are not exactly as many as [`Self::embeddings`].
   pub fn score(&mut self, embeddings: &[f32]) -> f32 {
-    assert_eq!(embeddings.len(), self.embeddings * EMBEDDING, "as many embeddings as the head looks at");
-    let score = self.main.run(embeddings);
-    match &mut self.verifier {
+    assert_eq!(embeddings.len(), self.0.embeddings * EMBEDDING, "as many embeddings as the head looks at");
+    let score = self.0.main.run(embeddings);
+    match &mut self.0.verifier {
       Some((from, chain)) if score >= *from => chain.run(embeddings),
       _ => score,
     }
@@ -59,7 +56,7 @@ impl Head {
 }
 
 /// This package's own form.
-fn from_weights(bytes: &[u8], level: Level) -> Result<Head> {
+fn from_weights(bytes: &[u8], level: Level) -> Result<Network> {
   let weights = Weights::parse(bytes)?;
   let mut ops = Vec::new();
   let mut inputs = None;
@@ -88,9 +85,5 @@ fn from_weights(bytes: &[u8], level: Level) -> Result<Head> {
   if inputs % EMBEDDING != 0 {
     return Err(unsupported(format!("a head of {inputs} inputs: they are not embeddings of {EMBEDDING}")));
   }
-  Ok(Head { embeddings: inputs / EMBEDDING, main: Chain::new(inputs, ops)?, verifier: None })
-}
-
-fn unsupported(message: String) -> AudioError {
-  AudioError::new(AudioErrorKind::ModelUnsupported, message)
+  Ok(Network { embeddings: inputs / EMBEDDING, main: Chain::new(inputs, ops)?, verifier: None })
 }

@@ -1,6 +1,6 @@
 //! Layers one after the other, down to one number.
 
-use super::unsupported;
+use super::refusal::unsupported;
 use crate::error::Result;
 use crate::nn::{Activation, Level, Linear, sigmoid};
 use crate::weights::invalid;
@@ -18,6 +18,14 @@ impl Op {
     let linear = Linear::new(level, columns, bias, |output, input| matrix[output * columns + input]);
     Self::Linear { linear, inputs: columns, outputs: rows }
   }
+}
+
+/// What a head computes.
+pub(super) struct Network {
+  pub(super) embeddings: usize,
+  pub(super) main: Chain,
+  /// Scores of at least this are judged again by a second network, whose score then counts.
+  pub(super) verifier: Option<(f32, Chain)>,
 }
 
 pub(super) struct Chain {

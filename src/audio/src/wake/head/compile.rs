@@ -1,14 +1,14 @@
 //! Recognises the networks that openWakeWord trains in an ONNX graph.
 
-use super::chain::{Chain, Op};
+use super::chain::{Chain, Network, Op};
 use super::onnx::{Graph, Node, Tensor, parse};
-use super::{Head, unsupported};
+use super::refusal::unsupported;
 use crate::error::Result;
 use crate::nn::Level;
 use crate::wake::features::EMBEDDING;
 use crate::weights::invalid;
 
-pub(super) fn head(bytes: &[u8], level: Level) -> Result<Head> {
+pub(super) fn network(bytes: &[u8], level: Level) -> Result<Network> {
   let graph = parse(bytes)?;
   let input = graph.inputs.iter().find(|(name, _)| !graph.constants.contains_key(name));
   let Some((input, shape)) = input else { return Err(invalid("the ONNX file has no input".to_owned())) };
@@ -31,7 +31,7 @@ pub(super) fn head(bytes: &[u8], level: Level) -> Result<Head> {
     None if graph.outputs.contains(&value) => None,
     None => return Err(stranger(&graph, value)),
   };
-  Ok(Head { embeddings, main, verifier })
+  Ok(Network { embeddings, main, verifier })
 }
 
 /// `score >= limit ? second(input) : score`.
