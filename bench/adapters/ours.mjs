@@ -11,7 +11,7 @@ export function version() {
 export async function start() {
   const [{ LocalModel }, { backendInfo }] = await Promise.all([
     import(built("engine/model.js")),
-    import(built("machine.js")),
+    import(built("native/machine.js")),
   ]);
   const { llamaVersion, cpuModule } = await backendInfo();
   return {
